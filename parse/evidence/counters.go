@@ -34,6 +34,8 @@ type Counter struct {
 	Status     Status
 	RunningPct Opt[float64] // share of the time it was counted, when multiplexed
 	StdDevPct  Opt[float64] // of several runs
+	Metric     Opt[float64] // the derived figure that the tool printed behind #
+	MetricUnit string       // and its unit: "CPUs utilized", "insn per cycle"
 	Pos        Pos
 }
 

@@ -9,7 +9,9 @@ type Set struct {
 	Profiles   []Profile
 	System     []SystemRate
 	Series     []Series
+	CPUs       []CPUStats
 	Histograms []TextHistogram
+	Traces     []SchedTrace
 }
 
 // Source returns a source by id, or nil.
@@ -35,7 +37,8 @@ func (s *Set) Usable(id int) bool {
 		has(len(s.Stacks), func(i int) int { return s.Stacks[i].Pos.Source }) ||
 		has(len(s.Profiles), func(i int) int { return s.Profiles[i].Pos.Source }) ||
 		has(len(s.System), func(i int) int { return s.System[i].Pos.Source }) ||
-		has(len(s.Histograms), func(i int) int { return s.Histograms[i].Pos.Source })
+		has(len(s.Histograms), func(i int) int { return s.Histograms[i].Pos.Source }) ||
+		has(len(s.Traces), func(i int) int { return s.Traces[i].Pos.Source })
 }
 
 // Builder collects what one source says. It stamps the source on every
@@ -51,6 +54,14 @@ func (s *Set) NewBuilder(name, format string) *Builder {
 	src := &Source{ID: len(s.Sources), Name: name, Format: format}
 	s.Sources = append(s.Sources, src)
 	return &Builder{set: s, src: src}
+}
+
+// Next starts another source of the same file and format, for a text that holds
+// several captures one after the other, and returns its builder.
+func (b *Builder) Next() *Builder {
+	next := b.set.NewBuilder(b.src.Name, b.src.Format)
+	next.src.SHA256 = b.src.SHA256
+	return next
 }
 
 // Source returns the source being built, for its descriptive fields.
@@ -141,4 +152,11 @@ func (b *Builder) Series(s Series) {
 func (b *Builder) Histogram(h TextHistogram) {
 	h.Pos.Source = b.src.ID
 	b.set.Histograms = append(b.set.Histograms, h)
+}
+
+// Trace adds what a printed scheduler trace counts as a whole.
+func (b *Builder) Trace(t SchedTrace) {
+	t.Pos.Source = b.src.ID
+	t.Totals.V.Pos.Source = b.src.ID
+	b.set.Traces = append(b.set.Traces, t)
 }

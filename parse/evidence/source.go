@@ -47,6 +47,7 @@ type Window struct {
 	DurationS Opt[float64]
 	StartNS   Opt[uint64] // first and last event in the capture's own clock
 	EndNS     Opt[uint64]
+	Date      string // of a capture that prints one, as it prints it: "11/30/26"
 }
 
 // TargetKind tells what a capture was told to watch.

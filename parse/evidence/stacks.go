@@ -19,11 +19,15 @@ type StackKind uint8
 const (
 	StackSwitch StackKind = iota // at the task's switch-out
 	StackCPU                     // on the CPU, by a clock or a cycle counter
+	StackOther                   // neither: page faults, another tracepoint, or an event the capture does not name
 )
 
 func (k StackKind) String() string {
-	if k == StackCPU {
+	switch k {
+	case StackCPU:
 		return "cpu-samples"
+	case StackOther:
+		return "other"
 	}
 	return "switches"
 }
@@ -74,6 +78,7 @@ type ProfileRow struct {
 	Task        Task // of reports sorted by thread
 	Module      string
 	Symbol      string
+	Trace       string // the tracepoint's own text, of reports sorted by it: "prev_comm=a prev_pid=1 ..."
 	Kernel      bool
 	OverheadPct Opt[float64] // the column of a report without children
 	ChildrenPct Opt[float64]

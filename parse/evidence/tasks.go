@@ -25,10 +25,11 @@ const (
 	StateZ             // zombie
 	StateP             // parked
 	StateI             // idle kernel thread
+	StateOther         // blocked in a state that kernels since 4.14 do not tell of: W, K, N
 	NumStates
 )
 
-var stateNames = [NumStates]string{"?", "R", "R+", "S", "D", "T", "t", "X", "Z", "P", "I"}
+var stateNames = [NumStates]string{"?", "R", "R+", "S", "D", "T", "t", "X", "Z", "P", "I", "other"}
 
 func (s State) String() string { return stateNames[s] }
 
@@ -90,11 +91,11 @@ type TaskStats struct {
 	InvoluntaryPerS Opt[float64]
 
 	RunNS       Opt[uint64] // time on a CPU
-	DelayNS     Opt[uint64] // woken (or made) until running: scheduling delay
+	DelayNS     Opt[uint64] // woken until running, after a switch-out that the source shows: scheduling delay
 	WaitNS      Opt[uint64] // switched out until running again: the application-perceived pause, all causes
 	SleepNS     Opt[uint64] // blocked: switched out until woken
 	PreemptNS   Opt[uint64] // runnable after an involuntary switch-out until running again
-	FirstWaitNS Opt[uint64] // made until first running
+	FirstWaitNS Opt[uint64] // of FirstWaits wakeups before which no switch-out is seen: made, or woken the first time, until running
 	Migrations  Opt[uint64]
 	Wakeups     Opt[uint64]
 
@@ -108,6 +109,10 @@ type TaskStats struct {
 	Kinds    *[NumKinds]uint64        // switch-outs by what followed
 	Wakers   []Waker                  // who woke this task, most often first, at most MaxWakers
 	MaxDelay Opt[Extreme]
+
+	FirstWaits  uint64
+	ChainBreaks uint64 // switch-outs of it whose switch-in the source misses
+	MissedOuts  uint64 // switch-outs of it that the source misses, as far as the others show
 }
 
 // Waker counts the wakeups of a task by one waker.
@@ -123,13 +128,18 @@ type Waker struct {
 	// releases a lock goes on. Both are 0 for IRQ.
 	AfterNS uint64
 	Blocked uint64
+
+	// NoState: the capture tells neither interrupts (IRQ is set for the idle
+	// task only) nor how the waker left the CPU (Blocked is not known, not 0).
+	NoState bool
 }
 
 // MaxWakers bounds TaskStats.Wakers.
 const MaxWakers = 16
 
 // Extreme is the context of a maximum: when it ended, how long it was, and what
-// ran on that CPU instead.
+// ran on that CPU instead, for the longest part of it (TID 0 when the CPU was
+// idle, -1 when it is not known).
 type Extreme struct {
 	AtNS    uint64
 	NS      uint64
