@@ -1,0 +1,251 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"ctxan/analyze/quantity"
+	"ctxan/analyze/signature"
+	"ctxan/parse/evidence"
+)
+
+// Bounds of what a report shows of layer 3.
+const (
+	maxTopStacks = 20
+	maxTreePaths = 4
+	treeFloor    = 0.05 // a path of the tree holds at least this share
+)
+
+// report lays out layer 3.
+func (s *stackFacts) report(f *Facts) StackReport {
+	r := StackReport{Sources: s.sources, Profile: s.profile, Sampled: f.Has.Sampled}
+	r.Reasons = s.reasonRows(f)
+	for _, c := range f.Callers {
+		weight := "switches"
+		if c.CPU {
+			weight = "cpu-samples"
+		}
+		if c.Share >= callerFloor {
+			r.Callers = append(r.Callers, Caller{Symbol: c.Symbol, File: c.File, Line: c.Line, Share: c.Share, Weight: weight, Reason: c.Reason})
+		}
+	}
+	if s.switches != nil {
+		r.Top = s.top()
+		r.Tree, r.TreeTitle = s.tree(), "by switches, callers first"
+		s.unresolved(&r)
+	}
+	return r
+}
+
+func (s *stackFacts) unresolved(r *StackReport) {
+	if s.total == 0 {
+		return
+	}
+	r.Unresolved = evidence.Some(s.badUser / s.total)
+	type share struct {
+		why string
+		w   float64
+	}
+	var list []share
+	for why, w := range s.why {
+		list = append(list, share{why, w})
+	}
+	slices.SortFunc(list, func(a, b share) int { return cmp.Or(-cmp.Compare(a.w, b.w), cmp.Compare(a.why, b.why)) })
+	for _, x := range list {
+		r.Why = append(r.Why, Textf("%s: %s", x.why, quantity.Percent(x.w/s.total, 1)))
+	}
+}
+
+// reasonRows joins the blocking reasons, the CPU samples in them and the
+// triggers of involuntary switches into one table.
+func (s *stackFacts) reasonRows(f *Facts) []ReasonRow {
+	var rows []ReasonRow
+	at := map[string]int{}
+	for _, b := range f.Blocking {
+		row := ReasonRow{ID: b.Reason.ID, Label: b.Reason.Label, Frame: b.Frame, SwitchShare: evidence.Some(b.Share)}
+		if s.total > 0 {
+			row.Switches = evidence.Some(b.Switches)
+		}
+		if b.OffN > 0 {
+			row.OffNS = evidence.Some(b.OffNS)
+		}
+		at[row.ID] = len(rows)
+		rows = append(rows, row)
+	}
+	for _, c := range f.CPU {
+		i, ok := at[c.Reason.ID]
+		if !ok {
+			i = len(rows)
+			rows = append(rows, ReasonRow{ID: c.Reason.ID, Label: c.Reason.Label, Frame: c.Frame})
+		}
+		rows[i].CPUShare = evidence.Some(c.Share)
+	}
+	for t, x := range f.Triggers {
+		if x.Switches > 0 && s.total > 0 {
+			rows = append(rows, ReasonRow{ID: Trigger(t).String(), Label: Trigger(t).Label(), Frame: signature.Base(x.Frame), Involuntary: true,
+				Switches: evidence.Some(x.Switches), SwitchShare: evidence.Some(x.Switches / s.total)})
+		}
+	}
+	return rows
+}
+
+// sorted returns the stacks by weight.
+func (s *stackFacts) sorted() []*stackSum {
+	list := make([]*stackSum, 0, len(s.stacks))
+	for _, x := range s.stacks {
+		if x.stack >= 0 {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, func(a, b *stackSum) int {
+		return cmp.Or(-cmp.Compare(a.weight, b.weight), cmp.Compare(a.stack, b.stack))
+	})
+	return list
+}
+
+func (s *stackFacts) top() []StackRow {
+	var out []StackRow
+	var buf []evidence.Frame
+	for _, x := range s.sorted() {
+		if len(out) == maxTopStacks {
+			break
+		}
+		buf = frames(s.switches, x.stack, buf)
+		row := StackRow{Reason: x.label, Weight: "switches", Value: x.weight, Share: x.weight / s.total}
+		for i := range buf {
+			row.Frames = append(row.Frames, FrameName(&buf[i]))
+		}
+		if x.offN > 0 {
+			row.OffNS = evidence.Some(x.offNS)
+		}
+		row.State = mainState(x.states)
+		out = append(out, row)
+	}
+	return out
+}
+
+func mainState(st [evidence.NumStates]float64) string {
+	best := evidence.State(0)
+	for i, w := range st {
+		if w > st[best] {
+			best = evidence.State(i)
+		}
+	}
+	if st[best] == 0 || best == evidence.StateUnknown {
+		return ""
+	}
+	return best.String()
+}
+
+// FrameName is a frame as reports name it; "[unknown]" when unresolved.
+func FrameName(f *evidence.Frame) string {
+	if f.Symbol == "" {
+		return "[unknown]"
+	}
+	return f.Symbol
+}
+
+// stackPath is a stack cut to what a reader needs, outermost first: the code that
+// asked, the library call, the system call, down to the frame that blocks.
+type stackPath struct {
+	frames []evidence.Frame
+	blocks int // index of the deciding frame; -1: none
+	weight float64
+}
+
+// tree lists the heaviest paths, callers first. Each line's share is that of
+// the switches that pass through it on the way to the same deciding frame.
+func (s *stackFacts) tree() []TreeLine {
+	paths := s.paths()
+	var lines []TreeLine
+	used := map[string]bool{}
+	shown := 0
+	for _, p := range paths {
+		end := p.key(len(p.frames))
+		if used[end] || shown == maxTreePaths || s.suffixShare(paths, p, 0) < treeFloor {
+			continue
+		}
+		used[end] = true
+		shown++
+		for d := range p.frames {
+			fr := &p.frames[d]
+			lines = append(lines, TreeLine{Depth: d, Share: s.suffixShare(paths, p, d), Symbol: FrameName(fr),
+				File: fr.File, Line: fr.Line, Blocks: d == p.blocks})
+		}
+	}
+	return lines
+}
+
+// key names the last n frames of a path.
+func (p *stackPath) key(n int) string {
+	k := ""
+	for _, f := range p.frames[len(p.frames)-n:] {
+		k += f.Symbol + "\x00"
+	}
+	return k
+}
+
+// suffixShare is the share of the switches whose path ends like p from depth d on.
+func (s *stackFacts) suffixShare(paths []stackPath, p stackPath, d int) float64 {
+	n := len(p.frames) - d
+	want, w := p.key(n), 0.0
+	for i := range paths {
+		if q := &paths[i]; len(q.frames) >= n && q.key(n) == want {
+			w += q.weight
+		}
+	}
+	return w / s.total
+}
+
+// paths cuts every stack and merges equal ones, the heaviest first.
+func (s *stackFacts) paths() []stackPath {
+	by := map[string]int{}
+	var out []stackPath
+	for _, x := range s.sorted() {
+		p := s.cut(x)
+		if len(p.frames) == 0 {
+			continue
+		}
+		k := p.key(len(p.frames))
+		if i, ok := by[k]; ok {
+			out[i].weight += p.weight
+			continue
+		}
+		by[k] = len(out)
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b stackPath) int { return -cmp.Compare(a.weight, b.weight) })
+	return out[:min(len(out), 512)]
+}
+
+// cut drops carriers, entry code and unresolved frames, and what lies outside
+// the code that asked.
+func (s *stackFacts) cut(x *stackSum) stackPath {
+	fr := frames(s.switches, x.stack, nil)
+	last := len(fr) - 1
+	if i, ok := s.table.Caller(fr); ok {
+		last = i
+	}
+	p := stackPath{blocks: -1, weight: x.weight}
+	for i := last; i >= max(x.frame, 0); i-- {
+		if i != x.frame && !s.worthShowing(&fr[i]) {
+			continue
+		}
+		if i == x.frame {
+			p.blocks = len(p.frames)
+		}
+		p.frames = append(p.frames, fr[i])
+	}
+	return p
+}
+
+func (s *stackFacts) worthShowing(f *evidence.Frame) bool {
+	if f.Symbol == "" {
+		return false
+	}
+	if !f.Kernel {
+		return true
+	}
+	_, role, _ := s.table.Symbol(f.Symbol)
+	return role != signature.RoleCarrier && role != signature.RoleEntry
+}

@@ -1,0 +1,430 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"ctxan/analyze/signature"
+	"ctxan/parse/evidence"
+)
+
+// stackFacts is layer 3 in the making: what the facts and the report need of
+// the chosen tables.
+type stackFacts struct {
+	sel      *selection
+	table    *signature.Table
+	switches *evidence.StackTable // the table of switch stacks that is used; nil: none
+	cpu      *evidence.StackTable
+	total    float64 // switches of the subject in it, with or without a chain
+	cpuTotal float64
+	stacks   map[int32]*stackSum
+	reasons  map[string]*reasonSum
+	cpuSums  map[string]*reasonSum
+	callers  map[callerKey]*CallerFact
+	threads  map[int]map[string]*reasonSum
+	why      map[string]float64 // weight of unresolved samples by reason
+	badUser  float64            // weight without a resolved user frame
+	sources  []int
+	profile  []ProfileLine
+}
+
+// stackSum is the weight of one distinct stack.
+type stackSum struct {
+	stack  int32
+	weight float64
+	offNS  float64
+	offN   float64
+	reason string
+	label  string
+	frame  int // the deciding frame; -1: none
+	states [evidence.NumStates]float64
+}
+
+// reasonSum is a ReasonFact with the votes for its frame and API.
+type reasonSum struct {
+	ReasonFact
+	frames map[string]float64
+	apis   map[string]float64
+}
+
+type callerKey struct {
+	symbol, reason string
+	cpu            bool
+}
+
+// gatherStacks classifies the stacks of the case and fills the facts' layer 3.
+func gatherStacks(sel *selection, f *Facts) stackFacts {
+	s := stackFacts{sel: sel, table: signature.Default(), stacks: map[int32]*stackSum{}, reasons: map[string]*reasonSum{},
+		cpuSums: map[string]*reasonSum{}, callers: map[callerKey]*CallerFact{}, threads: map[int]map[string]*reasonSum{}, why: map[string]float64{}}
+	s.switches = s.best(evidence.StackSwitch)
+	s.cpu = s.best(evidence.StackCPU)
+	if s.switches != nil {
+		s.addSwitches(f)
+	}
+	if s.cpu != nil {
+		s.addCPU()
+	}
+	for _, i := range sel.profiles {
+		s.addProfile(&sel.set.Profiles[i], f)
+	}
+	s.finish(f)
+	return s
+}
+
+// best picks, of several tables of one kind, the one with most samples that
+// have a chain: two recordings of one load are not added up.
+func (s *stackFacts) best(kind evidence.StackKind) *evidence.StackTable {
+	var best *evidence.StackTable
+	most := 0.0
+	for _, i := range s.sel.stacks {
+		t := &s.sel.set.Stacks[i]
+		if t.Kind != kind {
+			continue
+		}
+		n := 0.0
+		for k := range t.Samples {
+			if sm := &t.Samples[k]; sm.Stack >= 0 && s.mine(t, sm) {
+				n += sm.Weight
+			}
+		}
+		if n > most {
+			best, most = t, n
+		}
+	}
+	return best
+}
+
+func (s *stackFacts) mine(t *evidence.StackTable, sm *evidence.StackSample) bool {
+	return sm.Task < 0 || s.sel.keep(t.Tasks[sm.Task])
+}
+
+// frames returns the frames of a stack, leaf first, in buf.
+func frames(t *evidence.StackTable, stack int32, buf []evidence.Frame) []evidence.Frame {
+	buf = buf[:0]
+	if stack < 0 {
+		return buf
+	}
+	for _, i := range t.Stacks[stack] {
+		buf = append(buf, t.Frames[i])
+	}
+	return buf
+}
+
+// addSwitches classifies every switch sample: a voluntary one by what it
+// blocks on, an involuntary one by what took the CPU.
+func (s *stackFacts) addSwitches(f *Facts) {
+	t := s.switches
+	s.useSource(t.Pos.Source)
+	f.Has.Stacks = true
+	var buf []evidence.Frame
+	for i := range t.Samples {
+		sm := &t.Samples[i]
+		if !s.mine(t, sm) {
+			continue
+		}
+		s.total += sm.Weight
+		buf = frames(t, sm.Stack, buf)
+		s.addSwitch(f, sm, buf)
+	}
+}
+
+func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence.Frame) {
+	sum := s.stackSum(sm)
+	if p, at, yes := s.involuntary(sm, fr); yes {
+		f.Triggers[triggerOf(p)].Switches += sm.Weight
+		if at >= 0 && f.Triggers[triggerOf(p)].Frame == "" {
+			f.Triggers[triggerOf(p)].Frame = fr[at].Symbol
+		}
+		sum.label, sum.frame = triggerOf(p).Label(), at
+		s.threadTrigger(f, sm, triggerOf(p))
+		return
+	}
+	m, ok := s.table.Blocking(fr)
+	if !ok {
+		if sm.Stack >= 0 {
+			sum.label = "unknown wait"
+			s.addReason(s.reasons, signature.Match{Reason: signature.Reason{ID: "unknown", Label: "not recognised"}, Frame: -1}, sm, fr)
+		}
+		s.resolveCheck(sm, fr)
+		return
+	}
+	sum.reason, sum.label, sum.frame = m.Reason.ID, m.Reason.Label, m.Frame
+	s.addReason(s.reasons, m, sm, fr)
+	s.addReason(s.threadReasons(sm), m, sm, fr)
+	s.addCaller(m, sm, fr)
+	s.resolveCheck(sm, fr)
+}
+
+// involuntary decides whether a sample is an involuntary switch: by its state,
+// and where the capture has none, by its frames.
+func (s *stackFacts) involuntary(sm *evidence.StackSample, fr []evidence.Frame) (signature.Preemption, int, bool) {
+	if sm.State.Voluntary() {
+		return 0, -1, false
+	}
+	p, at := s.table.Preempt(fr, sm.Wake)
+	if sm.State == evidence.StateUnknown {
+		return p, at, p != signature.PreemptUnknown && p != signature.PreemptRace
+	}
+	return p, at, true
+}
+
+// triggerOf maps the table's preemptions to the report's triggers.
+func triggerOf(p signature.Preemption) Trigger {
+	switch p {
+	case signature.PreemptTick:
+		return TriggerTick
+	case signature.PreemptWakeup:
+		return TriggerWakeup
+	case signature.PreemptRemote:
+		return TriggerRemoteWakeup
+	case signature.PreemptHandOff:
+		return TriggerHandOff
+	case signature.PreemptYield:
+		return TriggerYield
+	case signature.PreemptKernel:
+		return TriggerKernel
+	case signature.PreemptTimer:
+		return TriggerTimer
+	case signature.PreemptReturn:
+		return TriggerReturn
+	case signature.PreemptRace:
+		return TriggerRace
+	}
+	return TriggerUnknown
+}
+
+func (s *stackFacts) stackSum(sm *evidence.StackSample) *stackSum {
+	sum := s.stacks[sm.Stack]
+	if sum == nil {
+		sum = &stackSum{stack: sm.Stack, frame: -1}
+		s.stacks[sm.Stack] = sum
+	}
+	sum.weight += sm.Weight
+	sum.offNS += float64(sm.OffNS)
+	sum.offN += float64(sm.OffN)
+	sum.states[sm.State] += sm.Weight
+	return sum
+}
+
+func (s *stackFacts) threadReasons(sm *evidence.StackSample) map[string]*reasonSum {
+	if sm.Task < 0 {
+		return nil
+	}
+	tid := s.switches.Tasks[sm.Task].TID
+	if s.threads[tid] == nil {
+		s.threads[tid] = map[string]*reasonSum{}
+	}
+	return s.threads[tid]
+}
+
+func (s *stackFacts) threadTrigger(f *Facts, sm *evidence.StackSample, t Trigger) {
+	if sm.Task < 0 {
+		return
+	}
+	tid := s.switches.Tasks[sm.Task].TID
+	for i := range f.Threads {
+		if f.Threads[i].Task.TID == tid {
+			f.Threads[i].Triggers[t] += sm.Weight
+			return
+		}
+	}
+}
+
+// addReason adds a sample to a reason; a nil map takes nothing.
+func (s *stackFacts) addReason(by map[string]*reasonSum, m signature.Match, sm *evidence.StackSample, fr []evidence.Frame) {
+	if by == nil {
+		return
+	}
+	r := by[m.Reason.ID]
+	if r == nil {
+		r = &reasonSum{ReasonFact: ReasonFact{Reason: m.Reason}, frames: map[string]float64{}, apis: map[string]float64{}}
+		by[m.Reason.ID] = r
+	}
+	r.Switches += sm.Weight
+	r.OffNS += float64(sm.OffNS)
+	r.OffN += float64(sm.OffN)
+	r.State[sm.State] += sm.Weight
+	if m.Frame >= 0 && m.Frame < len(fr) {
+		r.frames[signature.Base(fr[m.Frame].Symbol)] += sm.Weight
+	}
+	if m.API != "" {
+		r.apis[m.API] += sm.Weight
+	}
+}
+
+func (s *stackFacts) addCaller(m signature.Match, sm *evidence.StackSample, fr []evidence.Frame) {
+	i, ok := s.table.Caller(fr)
+	if !ok {
+		return
+	}
+	k := callerKey{fr[i].Symbol, m.Reason.ID, false}
+	c := s.callers[k]
+	if c == nil {
+		c = &CallerFact{Symbol: fr[i].Symbol, File: fr[i].File, Line: fr[i].Line, Reason: m.Reason.ID,
+			Evid: Evidence{Source: s.switches.Pos.Source, Offset: evidence.Some(s.switches.Pos.Offset), Figure: fr[i].Symbol}}
+		s.callers[k] = c
+	}
+	c.Share += sm.Weight
+}
+
+// resolveCheck counts the weight of samples whose user code has no name, by why.
+func (s *stackFacts) resolveCheck(sm *evidence.StackSample, fr []evidence.Frame) {
+	user, named, why := false, false, ""
+	for i := range fr {
+		f := &fr[i]
+		if f.Kernel {
+			continue
+		}
+		user = true
+		named = named || f.Symbol != ""
+		if f.Symbol == "" && why == "" {
+			why = f.Why
+		}
+	}
+	if user && !named {
+		s.badUser += sm.Weight
+		s.why[cmp.Or(why, "no symbol")] += sm.Weight
+	}
+}
+
+// addCPU classifies CPU samples by the waiting path they were taken in.
+func (s *stackFacts) addCPU() {
+	t := s.cpu
+	s.useSource(t.Pos.Source)
+	var buf []evidence.Frame
+	for i := range t.Samples {
+		sm := &t.Samples[i]
+		if !s.mine(t, sm) {
+			continue
+		}
+		s.cpuTotal += sm.Weight
+		buf = frames(t, sm.Stack, buf)
+		m, ok := s.table.Blocking(buf)
+		if ok {
+			s.addReason(s.cpuSums, m, sm, buf)
+		}
+		if k, okC := s.table.Caller(buf); okC {
+			s.cpuCaller(buf[k], m, sm.Weight)
+		}
+	}
+}
+
+func (s *stackFacts) cpuCaller(fr evidence.Frame, m signature.Match, w float64) {
+	k := callerKey{fr.Symbol, m.Reason.ID, true}
+	c := s.callers[k]
+	if c == nil {
+		c = &CallerFact{Symbol: fr.Symbol, File: fr.File, Line: fr.Line, Reason: m.Reason.ID, CPU: true,
+			Evid: Evidence{Source: s.cpu.Pos.Source, Offset: evidence.Some(s.cpu.Pos.Offset), Figure: fr.Symbol}}
+		s.callers[k] = c
+	}
+	c.Share += w
+}
+
+func (s *stackFacts) useSource(id int) {
+	if !slices.Contains(s.sources, id) {
+		s.sources = append(s.sources, id)
+	}
+}
+
+// finish turns weights into shares and sorts.
+func (s *stackFacts) finish(f *Facts) {
+	for _, r := range s.reasons {
+		f.Blocking = append(f.Blocking, r.fact(s.total))
+	}
+	for _, r := range s.cpuSums {
+		f.CPU = append(f.CPU, r.fact(s.cpuTotal))
+	}
+	sortReasons(f.Blocking)
+	sortReasons(f.CPU)
+	for i := range f.Threads {
+		t := &f.Threads[i]
+		for _, r := range s.threads[t.Task.TID] {
+			t.Blocking = append(t.Blocking, r.fact(s.total))
+		}
+		sortReasons(t.Blocking)
+	}
+	s.finishCallers(f)
+	s.finishTriggers(f)
+	f.Has.CPUStacks = f.Has.CPUStacks || s.cpu != nil
+	f.Has.UserFrames = len(f.Callers) > 0
+}
+
+func (s *stackFacts) finishCallers(f *Facts) {
+	for k, c := range s.callers {
+		total := s.total
+		if k.cpu {
+			total = s.cpuTotal
+		}
+		if total > 0 {
+			c.Share /= total
+			c.Evid.Value, c.Evid.Unit = c.Share*100, "%"
+		}
+		f.Callers = append(f.Callers, *c)
+	}
+	slices.SortFunc(f.Callers, func(a, b CallerFact) int {
+		return cmp.Or(-cmp.Compare(a.Share, b.Share), cmp.Compare(a.Symbol, b.Symbol), cmp.Compare(a.Reason, b.Reason))
+	})
+}
+
+// finishTriggers makes shares, and takes the triggers from wake contexts alone
+// where there are no stacks.
+func (s *stackFacts) finishTriggers(f *Facts) {
+	if s.switches == nil {
+		for i := range f.Threads {
+			s.triggersByWake(f, &f.Threads[i])
+		}
+	}
+	total := 0.0
+	for i := range f.Triggers {
+		total += f.Triggers[i].Switches
+	}
+	for i := range f.Triggers {
+		if total > 0 {
+			f.Triggers[i].Share = f.Triggers[i].Switches / total
+		}
+	}
+}
+
+// triggersByWake judges involuntary switches without a stack. One that no
+// wakeup explains is the end of a slice only after a stint as long as a slice.
+func (s *stackFacts) triggersByWake(f *Facts, t *ThreadFact) {
+	if t.WakeCtx == nil {
+		return
+	}
+	for w, n := range t.WakeCtx {
+		p, _ := s.table.Preempt(nil, evidence.WakeContext(w))
+		tr := triggerOf(p)
+		if evidence.WakeContext(w) == evidence.WakeNone && t.Run != nil && t.Run.N > 0 && t.Run.Sum/t.Run.N >= sliceFloorNS {
+			tr = TriggerTick
+		}
+		t.Triggers[tr] += float64(n)
+		f.Triggers[tr].Switches += float64(n)
+	}
+}
+
+func (r *reasonSum) fact(total float64) ReasonFact {
+	out := r.ReasonFact
+	if total > 0 {
+		out.Share = r.Switches / total
+	}
+	out.Frame = most(r.frames)
+	out.API = most(r.apis)
+	return out
+}
+
+// most returns the name with most votes; the first by name among equals.
+func most(votes map[string]float64) string {
+	best, n := "", 0.0
+	for k, v := range votes {
+		if v > n || (v == n && k < best) {
+			best, n = k, v
+		}
+	}
+	return best
+}
+
+func sortReasons(rs []ReasonFact) {
+	slices.SortFunc(rs, func(a, b ReasonFact) int {
+		return cmp.Or(-cmp.Compare(a.Share, b.Share), -cmp.Compare(a.Switches, b.Switches), cmp.Compare(a.Reason.ID, b.Reason.ID))
+	})
+}
