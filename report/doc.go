@@ -1,0 +1,55 @@
+// Package report writes what an analysis found and what was read from the
+// captures: for a terminal, as Markdown for a ticket, and as JSON by contract.
+//
+// Renderers format and decide nothing: every figure comes from one
+// [analyze.Result] (or [evidence.Set]), so it is the same in every format. What
+// the model does not hold is not shown: a section or a column without data is
+// left out, a single absent cell is "–", and JSON has null.
+//
+// Names from captures (comms, symbols, paths, command lines, hosts) are hostile
+// input. Control characters, bidirectional and invisible characters and invalid
+// bytes are shown as escapes (\x1b) in every format; Markdown's and HTML's own
+// characters are made inert.
+package report
+
+import (
+	"errors"
+
+	"ctxan/analyze"
+)
+
+// Options tell how a report is set. The zero Options are 80 columns, Unicode,
+// no colour.
+type Options struct {
+	Width int  // columns; 0: 80. Less than MinWidth counts as MinWidth
+	Color bool // ANSI colours; nothing is lost without them
+	ASCII bool // no character beyond ASCII
+
+	// More are command lines that say more, printed last: "ctxan explain healthy".
+	More []string
+}
+
+// The widths that text is set in. Two are designed, DefaultWidth and wideWidth.
+const (
+	DefaultWidth = 80
+	MinWidth     = 40
+	wideWidth    = 120 // what is not at DefaultWidth is from here on; between them bars grow
+)
+
+// ErrNoCase is returned for a result without a case.
+var ErrNoCase = errors.New("report: the result has no case")
+
+func (o Options) width() int {
+	if o.Width == 0 {
+		return DefaultWidth
+	}
+	return max(o.Width, MinWidth)
+}
+
+// primary returns the case to report on.
+func primary(r *analyze.Result) (*analyze.Case, error) {
+	if r == nil || len(r.Cases) == 0 || r.Cases[0] == nil {
+		return nil, ErrNoCase
+	}
+	return r.Cases[0], nil
+}
