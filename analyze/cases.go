@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -24,63 +23,6 @@ type selection struct {
 	named    bool // a capture names this subject; others are found in system-wide ones
 	workload bool // the command that a system-wide recording started
 	rate     float64
-}
-
-// keep reports whether a task belongs to the case.
-func (s *selection) keep(t evidence.Task) bool { return s.subject.has(t) }
-
-// has reports whether a task belongs to the subject.
-func (s *Subject) has(t evidence.Task) bool {
-	switch s.Kind {
-	case SubjectMachine, SubjectUnknown:
-		return true
-	case SubjectThreads:
-		return slices.Contains(s.TIDs, t.TID)
-	}
-	if pid, ok := s.PID.Get(); ok {
-		return t.PID == pid || (t.PID == 0 && t.TID == pid)
-	}
-	return slices.Contains(s.TIDs, t.PID) || slices.Contains(s.TIDs, t.TID)
-}
-
-// key tells subjects apart on one host.
-func (s *Subject) key() string {
-	if pid, ok := s.PID.Get(); ok {
-		return fmt.Sprint("process ", pid)
-	}
-	return fmt.Sprint(s.Kind, s.TIDs, s.Command)
-}
-
-// Name is the subject in words: "netio [58931]", "process 58931", "the machine".
-func (s *Subject) Name() Text {
-	pid, hasPID := s.PID.Get()
-	switch {
-	case s.Comm != "" && hasPID:
-		return Textf("%s [%d]", Code(s.Comm), pid)
-	case hasPID:
-		return Textf("process %d", pid)
-	case s.Kind == SubjectMachine:
-		return Textf("the machine")
-	case s.Kind == SubjectThreads && len(s.TIDs) == 1:
-		return Textf("thread %d", s.TIDs[0])
-	case s.Kind == SubjectThreads:
-		return Textf("threads %s", joinInts(s.TIDs))
-	case len(s.TIDs) > 0:
-		return Textf("processes %s", joinInts(s.TIDs))
-	case s.Comm != "":
-		return Textf("%s", Code(s.Comm))
-	case s.Command != "":
-		return Textf("%s", Code(s.Command))
-	}
-	return Textf("the subject of the capture")
-}
-
-func joinInts(ns []int) string {
-	s := make([]string, len(ns))
-	for i, n := range ns {
-		s[i] = fmt.Sprint(n)
-	}
-	return strings.Join(s, ",")
 }
 
 // claim is what one capture says it is about.
@@ -183,27 +125,6 @@ func (g *grouping) pids(source int) []int {
 		}
 	}
 	return out
-}
-
-func subjectOf(t evidence.Target) Subject {
-	switch t.Kind {
-	case evidence.TargetSystem, evidence.TargetCPU:
-		return Subject{Kind: SubjectMachine}
-	case evidence.TargetProcess:
-		if len(t.IDs) == 1 {
-			return Subject{Kind: SubjectProcess, PID: evidence.Some(t.IDs[0])}
-		}
-		if len(t.IDs) > 1 {
-			return Subject{Kind: SubjectProcess, TIDs: t.IDs}
-		}
-	case evidence.TargetThread:
-		if len(t.IDs) > 0 {
-			return Subject{Kind: SubjectThreads, TIDs: t.IDs}
-		}
-	case evidence.TargetCommand, evidence.TargetCgroup:
-		return Subject{Kind: SubjectCommand, Command: t.Name}
-	}
-	return Subject{Kind: SubjectUnknown}
 }
 
 // add puts a source with a known subject into its case.
@@ -461,53 +382,6 @@ func (g *grouping) workload(m *selection) int {
 		}
 	}
 	return 0
-}
-
-// conflicts says which captures are of different subjects, and so not merged.
-func (g *grouping) conflicts() []Check {
-	var named []*selection
-	hosts := map[string]string{}
-	for _, s := range g.list {
-		if s.named && s.subject.Kind != SubjectMachine {
-			named = append(named, s)
-		}
-	}
-	var out []Check
-	if len(named) > 1 {
-		parts := make([]string, len(named))
-		for i, s := range named {
-			parts[i] = fmt.Sprintf("%s in %s", s.subject.Name(), g.names(s.sources))
-		}
-		out = append(out, Check{ID: "subjects", Status: CheckDiffer,
-			Text: Textf("the captures are of different subjects and were not merged: %s", strings.Join(parts, "; "))})
-	}
-	for _, src := range g.set.Sources {
-		if h := src.Host.Name; h != "" && g.set.Usable(src.ID) {
-			if _, ok := hosts[h]; !ok {
-				hosts[h] = src.Name
-			}
-		}
-	}
-	if len(hosts) > 1 {
-		var parts []string
-		for h, f := range hosts {
-			parts = append(parts, h+" in "+f)
-		}
-		slices.Sort(parts)
-		out = append(out, Check{ID: "hosts", Status: CheckDiffer, Lowers: true,
-			Text: Textf("the captures come from different machines: %s", strings.Join(parts, ", "))})
-	}
-	return out
-}
-
-func (g *grouping) names(ids []int) string {
-	var out []string
-	for _, id := range ids {
-		if n := g.set.Source(id).Name; !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // comparePrimary orders cases: named subjects before found ones, then the

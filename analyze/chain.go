@@ -221,15 +221,19 @@ func (c *caseBuild) threadsTitle() Text {
 		who = Textf("All %s threads do it", quantity.Small(f.Hot))
 	}
 	v, ok := f.Layer2.VoluntaryShare.Get()
+	own, by := "they do it themselves", "by themselves"
+	if f.Hot == 1 {
+		own, by = "by itself", "by itself"
+	}
 	switch {
 	case !ok:
 		return Textf("%s; willingly or not is not in the input", who)
 	case v >= 0.9:
-		return Textf("%s, and they do it themselves", who)
+		return Textf("%s, and %s", who, own)
 	case v <= 0.1:
-		return Textf("%s, and not by their own will", who)
+		return Textf("%s, and not willingly", who)
 	}
-	return Textf("%s, %s of it by themselves", who, quantity.Percent(v, 0))
+	return Textf("%s, %s of it %s", who, quantity.Percent(v, 0), by)
 }
 
 func upperFirst(s string) string {

@@ -19,6 +19,10 @@ func labels(set *evidence.Set) map[int]string {
 		for n < len(parts[s.Name]) && !alone(parts, s.Name, n) {
 			n++
 		}
+		if s.Name == "-" {
+			out[s.ID] = "stdin"
+			continue
+		}
 		out[s.ID] = strings.Join(parts[s.Name][len(parts[s.Name])-n:], "/")
 	}
 	return out

@@ -66,11 +66,7 @@ func (s *stackFacts) chainProfile(p *evidence.Profile, f *Facts) {
 
 func (s *stackFacts) profileChain(f *Facts, row *evidence.ProfileRow, sm *evidence.StackSample, fr []evidence.Frame) {
 	if pr, at, yes := s.involuntary(sm, fr); yes {
-		t := &f.Triggers[triggerOf(pr)]
-		t.Switches += sm.Weight
-		if at >= 0 && t.Frame == "" {
-			t.Frame = fr[at].Symbol
-		}
+		s.addTrigger(f, triggerOf(pr), fr, at, sm.Weight)
 		return
 	}
 	m, ok := s.table.Blocking(fr)

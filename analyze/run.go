@@ -212,6 +212,7 @@ func (c *caseBuild) lowerConfidence() {
 	}
 	c.verdict.Confidence = map[Confidence]Confidence{ConfidenceHigh: ConfidenceMedium, ConfidenceMedium: ConfidenceLow}[c.verdict.Confidence]
 	c.verdict.Against = append(c.verdict.Against, c.out.Checks[i].Text)
+	c.verdict.Ground = Textf("lowered by a failed check; otherwise %s", c.verdict.Ground)
 	c.out.Findings[0] = c.verdict
 }
 
@@ -219,7 +220,7 @@ func (c *caseBuild) verdictOf() Verdict {
 	v, m := &c.verdict, &c.facts.Macro
 	out := Verdict{Cause: v.ID, Confidence: v.Confidence, Summary: v.Summary, Against: v.Against, Settle: v.Next, Portrait: m.portrait()}
 	out.Ground = v.Ground
-	if out.Ground == nil {
+	if out.Ground == nil && v.Confidence != ConfidenceNone {
 		out.Ground = c.ground()
 	}
 	if m.Grade != GradeNone {

@@ -22,22 +22,31 @@ type stackFacts struct {
 	cpuSums  map[string]*reasonSum
 	callers  map[callerKey]*CallerFact
 	threads  map[int]map[string]*reasonSum
-	why      map[string]float64 // weight of unresolved samples by reason
-	badUser  float64            // weight without a resolved user frame
+	triggers [NumTriggers]map[string]float64 // votes for the deciding frame
+	why      map[string]float64              // weight of unresolved samples by reason
+	badUser  float64                         // weight without a resolved user frame
 	sources  []int
 	profile  []ProfileLine
 }
 
-// stackSum is the weight of one distinct stack.
+// stackSum is the weight of one distinct stack. The same stack may be left
+// voluntarily and not: its label is that of most of the weight.
 type stackSum struct {
 	stack  int32
 	weight float64
 	offNS  float64
 	offN   float64
-	reason string
 	label  string
 	frame  int // the deciding frame; -1: none
+	most   float64
 	states [evidence.NumStates]float64
+}
+
+// name votes for a label with the weight of one sample.
+func (x *stackSum) name(label string, frame int, weight float64) {
+	if weight > x.most {
+		x.label, x.frame, x.most = label, frame, weight
+	}
 }
 
 // reasonSum is a ReasonFact with the votes for its frame and API.
@@ -131,28 +140,37 @@ func (s *stackFacts) addSwitches(f *Facts) {
 func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence.Frame) {
 	sum := s.stackSum(sm)
 	if p, at, yes := s.involuntary(sm, fr); yes {
-		f.Triggers[triggerOf(p)].Switches += sm.Weight
-		if at >= 0 && f.Triggers[triggerOf(p)].Frame == "" {
-			f.Triggers[triggerOf(p)].Frame = fr[at].Symbol
-		}
-		sum.label, sum.frame = triggerOf(p).Label(), at
+		s.addTrigger(f, triggerOf(p), fr, at, sm.Weight)
+		sum.name(triggerOf(p).Label(), at, sm.Weight)
 		s.threadTrigger(f, sm, triggerOf(p))
 		return
 	}
 	m, ok := s.table.Blocking(fr)
 	if !ok {
 		if sm.Stack >= 0 {
-			sum.label = "unknown wait"
+			sum.name("not recognised", -1, sm.Weight)
 			s.addReason(s.reasons, signature.Match{Reason: signature.Reason{ID: "unknown", Label: "not recognised"}, Frame: -1}, sm, fr)
 		}
 		s.resolveCheck(sm, fr)
 		return
 	}
-	sum.reason, sum.label, sum.frame = m.Reason.ID, m.Reason.Label, m.Frame
+	sum.name(m.Reason.Label, m.Frame, sm.Weight)
 	s.addReason(s.reasons, m, sm, fr)
 	s.addReason(s.threadReasons(sm), m, sm, fr)
 	s.addCaller(m, sm, fr)
 	s.resolveCheck(sm, fr)
+}
+
+// addTrigger adds an involuntary switch; at is the frame that decided, or -1.
+func (s *stackFacts) addTrigger(f *Facts, t Trigger, fr []evidence.Frame, at int, weight float64) {
+	f.Triggers[t].Switches += weight
+	if at < 0 {
+		return
+	}
+	if s.triggers[t] == nil {
+		s.triggers[t] = map[string]float64{}
+	}
+	s.triggers[t][fr[at].Symbol] += weight
 }
 
 // involuntary decides whether a sample is an involuntary switch: by its state,
@@ -377,6 +395,7 @@ func (s *stackFacts) finishTriggers(f *Facts) {
 	total := 0.0
 	for i := range f.Triggers {
 		total += f.Triggers[i].Switches
+		f.Triggers[i].Frame = most(s.triggers[i])
 	}
 	for i := range f.Triggers {
 		if total > 0 {

@@ -112,13 +112,26 @@ func utilFacts(c *caseBuild) UtilFacts {
 	}
 	c.cpuFacts(&u)
 	w, okW := traceWindow(c.rows)
-	if run.OK && wait.OK && okW {
+	if run.OK && wait.OK && okW && preemptsKnown(f.Threads) {
 		u.Runnable = evidence.Some(float64(run.V+wait.V) / 1e9 / w)
 		if all := run.V + wait.V; all > 0 {
 			u.WaitingRun = evidence.Some(float64(wait.V) / float64(all))
 		}
 	}
 	return u
+}
+
+// preemptsKnown reports whether the time that preempted threads waited for a
+// CPU is in the capture: it is, or no thread was preempted.
+func preemptsKnown(ts []ThreadFact) bool {
+	involuntary := false
+	for i := range ts {
+		if ts[i].PreemptNS.OK {
+			return true
+		}
+		involuntary = involuntary || ts[i].States == nil || ts[i].Involuntary.V > 0
+	}
+	return !involuntary
 }
 
 // cpuFacts reads a system-wide trace's own account of the CPUs.

@@ -8,8 +8,11 @@ type Frame struct {
 	Addr   uint64 // as recorded; 0 in text captures that print none
 	Kernel bool
 	File   string // source position, when known
-	Line   int
-	Why    string // why Symbol is empty: "stripped", "file missing", ...
+	Line   int    // 0 where only the file is known
+	// Inlined: the code lies in the function of the next frame, at the same
+	// address; there was no call.
+	Inlined bool
+	Why     string // why Symbol is empty: "stripped", "file missing", ...
 }
 
 // StackKind tells when the stacks of a table were taken.

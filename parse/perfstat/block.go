@@ -39,6 +39,7 @@ type cell struct {
 	status evidence.Status
 	runPct evidence.Opt[float64]
 	devPct evidence.Opt[float64]
+	cpus   string // the "CPUs utilized" behind a clock, as printed; "" for none
 }
 
 // block is a result of perf stat while it is being read.
@@ -102,6 +103,9 @@ func (c *cell) counter(st style, decimal byte) (evidence.Counter, error) {
 	}
 	if isClock(out.Event) {
 		out.Unit = "msec"
+	}
+	if n, _, err := parseNumber(c.cpus, kindDecimal, decimal); err == nil && c.cpus != "" {
+		out.Metric, out.MetricUnit = evidence.Some(n), "CPUs utilized"
 	}
 	return out, nil
 }

@@ -89,6 +89,17 @@ func (r *reader) metric(toks []token) int {
 	return 2
 }
 
+// cpusUtilized returns the number of CPUs that perf's text prints behind a
+// clock. Only the text's is kept: CSV and JSON print it before the time has
+// been measured.
+func cpusUtilized(rest []token) string {
+	if len(rest) >= 4 && rest[0].s == "#" && rest[2].s == "CPUs" && isNumber(rest[1].s) &&
+		(rest[3].s == "utilized" || rest[3].s == "CPUs_utilized") {
+		return rest[1].s
+	}
+	return ""
+}
+
 func hasMetric(toks []token) bool {
 	for i := range toks {
 		if toks[i].s == "#" {
@@ -111,6 +122,7 @@ func (r *reader) addRow(no int, p prefix, rw row, rest []token) {
 		c.part = r.part(part{agg: "cgroup", name: rw.cgroup})
 	}
 	r.place(&c, styleText)
+	c.cpus = cpusUtilized(rest)
 	c.runPct, c.devPct = shares(rest, &r.cur.votes)
 	r.cur.votes.addValue(rw.value)
 	r.put(c)

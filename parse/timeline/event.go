@@ -6,7 +6,11 @@
 // evidence; exports are others. Nothing here keeps events.
 package timeline
 
-import "ctxan/parse/evidence"
+import (
+	"sync"
+
+	"ctxan/parse/evidence"
+)
 
 // Kind is what an event tells.
 type Kind uint8
@@ -14,7 +18,7 @@ type Kind uint8
 // The kinds of event.
 const (
 	KindNone      Kind = iota
-	KindSwitch         // sched_switch: TID (prev) leaves CPU in State, Other (next) comes
+	KindSwitch         // sched_switch: TID (prev) leaves CPU in State, Other (next) comes; Arg is the sample's period, 0 for 1
 	KindWaking         // sched_waking: TID wakes Other; Arg is the CPU it will be put on
 	KindWakeup         // sched_wakeup: the same, seen when Other is made runnable
 	KindWakeupNew      // sched_wakeup_new: the first wakeup of a new task
@@ -51,7 +55,7 @@ type Event struct {
 	Stack     uint32
 	Comm      uint32 // of TID; 0: not told
 	OtherComm uint32 // of Other; 0: not told
-	Event     uint16 // KindSample: which of the reader's events
+	Event     uint16 // KindSwitch, KindSample: which of the reader's events (TrackerOptions.Events)
 	Kind      Kind
 	State     evidence.State
 	Flags     uint8
@@ -62,14 +66,18 @@ type Sink interface {
 	Events(batch []Event) error
 }
 
-// Names interns task names. Id 0 is "not told". It is not safe for concurrent use.
+// Names interns task names. Id 0 is "not told". It is safe for concurrent use:
+// a reader makes names on one goroutine while sinks look them up on another.
 type Names struct {
+	mu   sync.RWMutex
 	ids  map[string]uint32
 	list []string
 }
 
 // ID returns the id of a name, making one if it is new. The bytes are copied.
 func (n *Names) ID(name []byte) uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if id, ok := n.ids[string(name)]; ok {
 		return id
 	}
@@ -85,6 +93,8 @@ func (n *Names) ID(name []byte) uint32 {
 
 // Name returns the name of an id; "" for 0 and unknown ids.
 func (n *Names) Name(id uint32) string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
 	if int(id) < len(n.list) {
 		return n.list[id]
 	}

@@ -1,0 +1,23 @@
+package rules
+
+import "ctxan/analyze"
+
+// KernelWorkerStorm: kernel workers are woken for every small piece of work.
+var KernelWorkerStorm = (&waiting{
+	id: "kernel-worker-storm", doc: "kernel threads are woken thousands of times a second for small work items",
+	pass: ofID("kworker", "kthread", "io-worker", "vhost"),
+	many: "run many small work items", one: "runs many small work items", noun: "waits of kernel workers for work", look: "worker_thread in state I",
+	weigh: func(f *analyze.Facts, _ *wait, g *ground) {
+		if r, ok := f.Layer2.SwitchesPerS.Get(); ok && r < busyWorkerPerS {
+			g.atMost(analyze.ConfidenceNone, "kernel threads that rest")
+		}
+	},
+	advise: func(*analyze.Facts, *wait) []analyze.Advice {
+		return []analyze.Advice{{Do: text("Name the work: record %s for a second, and look who queues it.", code("workqueue:workqueue_execute_start"))},
+			{Do: text("Make whoever queues it batch: larger writes, interrupt coalescing (ethtool -C), fewer descriptors.")}}
+	},
+}).rule()
+
+// busyWorkerPerS: kernel threads that run less often than this rest. Kernel: a
+// tick of the fastest configuration, HZ=1000.
+const busyWorkerPerS = 1000

@@ -1,0 +1,166 @@
+package rules
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ctxan/analyze"
+	"ctxan/parse"
+	"ctxan/parse/symbol"
+	"ctxan/testdata/shared"
+)
+
+// labTruth is what a workload of the laboratory really does.
+type labTruth struct {
+	Cause   string   `json:"cause"`
+	Also    []string `json:"also_acceptable"`
+	MustNot []string `json:"must_not"`
+}
+
+// labRuns are the sets of captures that each workload is diagnosed from, with
+// how many of the workloads must come out right. None may be wrong with medium
+// or high confidence. The recordings are analysed with kernel symbols only, as
+// on another machine than theirs.
+var labRuns = []struct {
+	name  string
+	files []string
+	right int
+}{
+	{"all", []string{"perf-stat.txt", "pidstat.txt", "switch.data", "switch-a.data", "cpu.data"}, 33},
+	{"switch.data", []string{"switch.data"}, 27},
+	{"perf-stat and pidstat", []string{"perf-stat.txt", "pidstat.txt"}, 9},
+}
+
+func TestLab(t *testing.T) {
+	dirs, _ := filepath.Glob(filepath.Join(shared.Dir(t), "lab", "w*"))
+	if len(dirs) == 0 {
+		t.Skipf("no lab captures (lab/w*) in %s", shared.Dir(t))
+	}
+	for _, run := range labRuns {
+		count := map[string]int{}
+		for _, dir := range dirs {
+			result := labCase(t, run.name, dir, run.files)
+			count[result]++
+		}
+		t.Logf("%s: right %d, cannot tell %d, wrong with low confidence %d, no evidence %d", run.name,
+			count["right"], count["cannot-tell"], count["wrong"], count["none"])
+		if count["right"] < run.right {
+			t.Errorf("%s: %d right, want %d at least", run.name, count["right"], run.right)
+		}
+	}
+}
+
+// labCase diagnoses one workload; being confidently wrong fails the test.
+func labCase(t *testing.T, name, dir string, files []string) string {
+	var truth labTruth
+	raw, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &truth); err != nil {
+		t.Fatal(err)
+	}
+	c := diagnose(t, dir, files, kallsyms(t))
+	if c == nil {
+		return "none"
+	}
+	checkManners(t, c)
+	v := &c.Verdict
+	switch {
+	case v.Cause == truth.Cause || slices.Contains(truth.Also, v.Cause):
+		return "right"
+	case v.Cause == "cannot-tell":
+		return "cannot-tell"
+	}
+	t.Logf("%s, %s: %s (%s), truth %s: %s", name, filepath.Base(dir), v.Cause, v.Confidence, truth.Cause, v.Summary)
+	if v.Confidence.Rank() >= analyze.ConfidenceMedium.Rank() {
+		t.Errorf("%s, %s: confidently wrong: %s (%s), truth %s", name, filepath.Base(dir), v.Cause, v.Confidence, truth.Cause)
+	}
+	return "wrong"
+}
+
+// kallsyms is the symbol file of the recordings' kernel.
+func kallsyms(t *testing.T) string {
+	return filepath.Join(shared.Dir(t), "fixtures", "kallsyms-6.18.gz")
+}
+
+// diagnose returns the primary case of the files that exist, nil for none.
+func diagnose(t *testing.T, dir string, files []string, kallsyms string) *analyze.Case {
+	var paths []string
+	for _, f := range files {
+		if p := filepath.Join(dir, f); fileExists(p) {
+			paths = append(paths, p)
+		}
+	}
+	set, _, err := parse.Open(paths, parse.Options{Symbols: symbol.Options{Kallsyms: kallsyms, NoHost: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := analyze.Run(set, All())
+	if err != nil {
+		return nil
+	}
+	return res.Primary()
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestFixtures names the cause of the local recordings whose workload has one.
+// Those without call chains cannot give more than medium confidence.
+func TestFixtures(t *testing.T) {
+	for _, tt := range []struct{ dir, want string }{
+		{"netio_task_fp", "short-sleep-polling medium"},
+		{"netio_task_cs_fp", "short-sleep-polling medium"},
+		{"netio_a_allsched", "short-sleep-polling low"},
+		{"pingthr_a", "hand-off medium"},
+		{"migrate_a", "migration-churn medium"},
+		{"hog_a", "oversubscription medium"},
+		{"mutex_a", "lock-contention low"},
+		{"churn_a", "task-churn low"},
+		{"fsync_a", "cannot-tell none"}, // state D without a stack: a disk, a commit, a vfork?
+	} {
+		dir := filepath.Join(shared.Dir(t), "fixtures", "local", tt.dir)
+		c := diagnose(t, dir, []string{"perf.data"}, kallsyms(t))
+		if c == nil {
+			t.Skipf("no recording in %s", dir)
+		}
+		if got := c.Verdict.Cause + " " + string(c.Verdict.Confidence); got != tt.want {
+			t.Errorf("%s: %s, want %s: %s", tt.dir, got, tt.want, c.Verdict.Summary)
+		}
+	}
+}
+
+// TestReference: four threads that poll with a sleep of 10 us.
+func TestReference(t *testing.T) {
+	c := diagnose(t, "../../testdata/reference", []string{"perf-stat.txt", "pidstat.txt", "perf-report.txt"}, "")
+	if c == nil {
+		t.Fatal("no evidence in testdata/reference")
+	}
+	if got := c.Verdict.Cause + " " + string(c.Verdict.Confidence); got != "short-sleep-polling high" {
+		t.Fatal(got)
+	}
+	shown := strings.ReplaceAll(strings.Join(texts(c.Findings[0].Shown), "\n"), "\u00a0", " ")
+	for _, want := range []string{"0–36 µs", "1 / 17,603/s = 56.8 µs, less 21.28 µs of CPU", "43.90 % of the CPU samples", "MultiHostNetworkIOMgr::task"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in\n%s", want, shown)
+		}
+	}
+	var effects []string
+	for _, a := range c.Findings[0].Advice {
+		for _, e := range a.Effects {
+			effects = append(effects, e.Value.String())
+		}
+	}
+	for _, want := range []string{"at most 100/s a thread, 400/s for the four", "(7,400 + 4 x 100)", "1.600 → 0.90 at best"} {
+		if !strings.Contains(strings.Join(effects, "\n"), want) {
+			t.Errorf("%q is not in\n%s", want, strings.Join(effects, "\n"))
+		}
+	}
+}

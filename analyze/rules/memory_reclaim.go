@@ -1,0 +1,19 @@
+package rules
+
+import "ctxan/analyze"
+
+// MemoryReclaim: allocations wait until memory is freed. Much of it is work of
+// the allocating thread, which is preempted in it.
+var MemoryReclaim = (&waiting{
+	id: "memory-reclaim", doc: "allocations wait for memory to be reclaimed, or a memory limit holds them back",
+	pass: ofID("reclaim", "memcg-high"),
+	many: "wait for memory to be freed", one: "waits for memory to be freed", noun: "waits for memory reclaim", look: "reclaim_throttle, try_to_free_mem_cgroup_pages",
+	also: func(f *analyze.Facts) float64 { return triggerShare(f, analyze.TriggerKernel) },
+	advise: func(*analyze.Facts, *wait) []analyze.Advice {
+		return []analyze.Advice{
+			{Do: text("Raise the limit (memory.high, memory.max) or use less page cache: O_DIRECT, posix_fadvise DONTNEED after writing."),
+				Effects: []analyze.Effect{{Label: "waits", Value: text("none while the working set fits")}}, Price: text("memory that others lose")},
+			{Do: text("Look at memory.events (high, max) and at PSI memory to see which limit it is.")},
+		}
+	},
+}).rule()

@@ -1,0 +1,132 @@
+package rules
+
+import (
+	"fmt"
+
+	"ctxan/analyze"
+	"ctxan/analyze/quantity"
+	"ctxan/analyze/signature"
+	"ctxan/parse/evidence"
+)
+
+// TaskChurn: processes or threads are made for a moment's work each.
+var TaskChurn = &analyze.Rule{
+	ID:    "task-churn",
+	Doc:   "many short-lived processes or threads are started, and each start and end is a few switches",
+	Run:   taskChurn,
+	Rival: func(*analyze.Facts) (analyze.Rival, bool) { return analyze.Rival{}, false },
+}
+
+func taskChurn(f *analyze.Facts) []analyze.Finding {
+	w := waitsFor(f.Blocking, ofClass(signature.ClassChild, signature.ClassExit))
+	ended, all := endedTasks(f)
+	g := ground{}
+	share := w.share
+	switch {
+	case switchWaits(f) && share >= mainShare && childRate(f, share) >= churnPerS:
+		g.decide(stacks, fmt.Sprintf("%s of the switches start, await or end tasks", percent(share)))
+	case !f.Has.Stacks && shortLived(f, ended, all):
+		share = endedShare(f)
+	default:
+		return nil
+	}
+	if shortLived(f, ended, all) {
+		g.fit(fmt.Sprintf("%d of its %d tasks end within the capture", ended, all))
+		g.fit("they switch once or twice before")
+	}
+	if v, ok := f.Layer2.VoluntaryShare.Get(); ok && independent(f) && v >= mainShare {
+		g.agree(threads, percent(v)+" of them are voluntary")
+	}
+	if !f.Has.Stacks {
+		g.atMost(analyze.ConfidenceLow, fmt.Sprintf("a fit: %d of its %d tasks end within the capture after a switch or two; the end of a program looks alike", ended, all))
+	}
+	fd := analyze.Finding{ID: "task-churn", Severity: severity(f), Share: some(share)}
+	g.apply(&fd)
+	fd.Summary = churnSummary(f, ended, share)
+	if w.top != nil {
+		fd.Claim = text("%s of the switches block in %s (%s).", percent(w.share), code(w.top.Frame), w.top.Reason.Label)
+		fd.Shown = append(fd.Shown, fd.Claim)
+	}
+	if ended > 0 {
+		fd.Shown = append(fd.Shown, text("%d of %d tasks of the subject end within the capture.", ended, all))
+	}
+	fd.Evidence = reasonEvidence(w.reasons)
+	fd.Advice = []analyze.Advice{
+		{Do: text("Keep the workers: a pool of threads or processes that take jobs, instead of one made for each."),
+			Effects: []analyze.Effect{{Label: "switches", Value: text("at least four per job (start, exec, end, the wait for it) → one or two")}}, Price: text("a worker must be cleaned between jobs")},
+		{Do: text("In a shell, use built-ins and one process for many items (xargs, awk) instead of a command for each.")},
+	}
+	fd.Next = []analyze.Command{{Line: "perf record -a -g -e sched:sched_process_fork -e sched:sched_process_exec -o churn.data -- sleep 1", Why: text("who starts what, how often (as root)")}}
+	return []analyze.Finding{fd}
+}
+
+// churnPerS: fewer waits for children than this are a shell at work. Practice.
+const churnPerS = 50
+
+// childRate is how often a second the subject waits for its children.
+func childRate(f *analyze.Facts, share float64) float64 {
+	r, _ := switchRate(f)
+	return r * share
+}
+
+// endedTasks counts the subject's tasks that ended in the capture.
+func endedTasks(f *analyze.Facts) (ended, all int) {
+	for i := range f.Threads {
+		st := f.Threads[i].States
+		if st == nil {
+			continue
+		}
+		all++
+		if st[evidence.StateX]+st[evidence.StateZ] > 0 {
+			ended++
+		}
+	}
+	return ended, all
+}
+
+// shortLived reports whether most tasks end within the capture, having done
+// next to nothing, one after the other: tasks that live side by side want CPUs.
+func shortLived(f *analyze.Facts, ended, all int) bool {
+	if all < fewGaps || float64(ended) < mainShare*float64(all) {
+		return false
+	}
+	if want, ok := f.Util.Runnable.Get(); ok && want >= crowded*float64(f.Util.CPUs.Or(1)) {
+		return false
+	}
+	switches := 0.0
+	for i := range f.Threads {
+		if t := &f.Threads[i]; t.States != nil && t.States[evidence.StateX]+t.States[evidence.StateZ] > 0 {
+			switches += float64(t.Switches.V)
+		}
+	}
+	return switches <= 3*float64(ended)
+}
+
+// endedShare is the share of the switches that ended tasks, and as many that
+// awaited them.
+func endedShare(f *analyze.Facts) float64 {
+	dead, all := 0.0, 0.0
+	for i := range f.Threads {
+		st := f.Threads[i].States
+		if st == nil {
+			continue
+		}
+		for k, n := range st {
+			all += float64(n)
+			if k == int(evidence.StateX) || k == int(evidence.StateZ) {
+				dead += float64(n)
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(2*dead/all, 1)
+}
+
+func churnSummary(f *analyze.Facts, ended int, share float64) analyze.Text {
+	if w, ok := f.Layer2.WindowS.Get(); ok && ended > 0 && w > 0 {
+		return text("%s start%s and end%s tasks, %s a second: %s.", subjectName(f), verbS(f), verbS(f), quantity.Whole(float64(ended)/w), partOf(f, share))
+	}
+	return text("%s start%s tasks and wait%s for them to end: %s.", subjectName(f), verbS(f), verbS(f), partOf(f, share))
+}

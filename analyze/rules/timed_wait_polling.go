@@ -1,0 +1,218 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"ctxan/analyze"
+	"ctxan/analyze/quantity"
+	"ctxan/analyze/signature"
+)
+
+// TimedWaitPolling: a wait with a short time limit that runs out again and
+// again. The stack looks like a wait for an event; the period and the waker
+// tell that none comes.
+var TimedWaitPolling = &analyze.Rule{
+	ID:    "timed-wait-polling",
+	Doc:   "threads wait for an event with a short time limit, and the limit is what wakes them",
+	Run:   timedWait,
+	Rival: timedWaitRival,
+}
+
+// mayTimeOut are waits that may have a time limit. A name proves none: glibc
+// waits without a limit in __futex_abstimed_wait_common too.
+var mayTimeOut = ofClass(signature.ClassTimed, signature.ClassFutex, signature.ClassCond, signature.ClassEvent)
+
+var (
+	futexKind = ofClass(signature.ClassTimed, signature.ClassFutex, signature.ClassCond)
+	timedCall = ofClass(signature.ClassTimed)
+)
+
+// timedCase is what the facts show of waits that time out.
+type timedCase struct {
+	ws    []waiter
+	w     wait
+	share float64
+	g     ground
+}
+
+func timedWait(f *analyze.Facts) []analyze.Finding {
+	c := timedOf(f)
+	if c == nil || c.share < partShare {
+		return nil
+	}
+	fd := analyze.Finding{ID: "timed-wait-polling", Severity: severity(f), Share: some(c.share)}
+	c.g.apply(&fd)
+	if fd.Confidence == analyze.ConfidenceNone {
+		return nil
+	}
+	verb := "wake" + s(len(c.ws)) + " by time limit"
+	if fd.Confidence == analyze.ConfidenceLow {
+		verb = "wake" + s(len(c.ws)) + " as if by time limit"
+	}
+	fd.Summary = text("%s %s, %s, and wait%s again: %s.", threadsOf(f, c.ws), verb, rateSpan(c.ws), s(len(c.ws)), partOf(f, c.share))
+	fd.Claim = text("%s of the switches block in %s (%s).", percent(c.w.share), code(c.w.top.Frame), c.w.top.Reason.Label)
+	fd.Shown = c.shown(f, fd.Claim)
+	fd.Evidence = append(rateEvidence(c.ws), reasonEvidence(c.w.reasons)...)
+	fd.Advice = c.advice(f)
+	fd.Next = append(settle(f, c.ws), sleepTimers(f))
+	return []analyze.Finding{fd}
+}
+
+func timedOf(f *analyze.Facts) *timedCase {
+	if !switchWaits(f) {
+		return nil
+	}
+	c := &timedCase{w: waitsFor(f.Blocking, mayTimeOut), ws: waiters(f, mayTimeOut, minPollPerS)}
+	if c.w.top == nil || len(c.ws) == 0 {
+		return nil
+	}
+	c.share = c.w.share
+	if all, ok := f.Layer2.SwitchesPerS.Get(); ok && all > 0 {
+		c.share = min(c.share, sumPerS(c.ws)/all)
+	}
+	c.weigh(f)
+	return c
+}
+
+// weigh looks for what only a time limit makes: no thread ends a futex wait
+// from an interrupt; a call that is known to be timed and always lasts the same
+// ran out. A steady beat alone may be a peer's.
+func (c *timedCase) weigh(f *analyze.Facts) {
+	irq, known := irqShare(c.ws)
+	h := gaps(c.ws)
+	futex := waitsFor(f.Blocking, futexKind).share >= mainShare*c.w.share
+	if known && irq < fromIRQ {
+		return // threads wake them
+	}
+	if known && futex {
+		c.g.decide(threads, fmt.Sprintf("%s of their wakeups come from interrupts, and no device ends a futex wait", percent(irq)))
+		c.g.agree(stacks, percent(c.w.share)+" of the switches wait in a futex")
+	}
+	if known && !futex {
+		c.g.fit(percent(irq) + " of their wakeups come from interrupts")
+	}
+	if steady(h) {
+		c.steady(f, h)
+	} else if off, ok := c.roundPeriod(f); ok {
+		c.g.fit(fmt.Sprintf("they wait for %s, just above a whole millisecond", quantity.Time(off)))
+		if us, txt, ok := figure(f, analyze.FigBetween); ok && us*1e3 <= shortStintNS {
+			c.g.fit("they find next to nothing to do: " + txt + " of CPU each time")
+		}
+	}
+	agreeVoluntary(f, &c.g)
+	c.g.rateAgrees(f)
+	if c.g.decides == 0 {
+		if !c.g.timed() {
+			c.g = ground{}
+			return
+		}
+		c.g.atMost(analyze.ConfidenceLow, "a fit: the waits last the same each time; a peer with a steady beat looks alike, and who wakes them is not in the input")
+	}
+}
+
+// timed reports whether anything but rates speaks for a time limit.
+func (g *ground) timed() bool { return g.fits-g.agrees.count() > 0 }
+
+func (c *timedCase) steady(f *analyze.Facts, h *hist) {
+	beat := fmt.Sprintf("the waits last %s to %s, nine in ten of them", quantity.Time(quantile(h, 0.05)), quantity.Time(quantile(h, 0.95)))
+	if waitsFor(f.Blocking, timedCall).share >= mainShare*c.w.share {
+		c.g.decide(threads, beat+", in a call with a time limit")
+		return
+	}
+	c.g.fit(beat)
+	c.g.fit("a beat is what a time limit makes")
+}
+
+// roundPeriod is the mean time off CPU when it lies just above a whole number
+// of milliseconds, as time limits do.
+func (c *timedCase) roundPeriod(f *analyze.Facts) (float64, bool) {
+	us, ok := f.Macro.Value(analyze.FigBetween).Get()
+	if !ok {
+		return 0, false
+	}
+	off := float64(time.Second)/median(c.ws).perS - us*1e3
+	whole := float64(int64(off/1e6)) * 1e6
+	return off, whole >= 1e6 && off-whole <= lateNS+whole*timerLate
+}
+
+// A wait with a limit ends late by the timer's slack, the way to the CPU, and
+// in proportion: select and poll allow 0.1 % slack, tracers and clocks add.
+// Kernel: select_estimate_accuracy; practice for the rest.
+const (
+	lateNS    = 200_000
+	timerLate = 0.02
+)
+
+func (c *timedCase) shown(f *analyze.Facts, claim analyze.Text) []analyze.Text {
+	out := []analyze.Text{claim}
+	if h := gaps(c.ws); h != nil && h.N >= fewGaps {
+		out = append(out, text("A wait lasts %s (median of %s), from %s to %s for nine in ten.", quantity.Time(quantile(h, 0.5)), quantity.Count(h.N),
+			quantity.Time(quantile(h, 0.05)), quantity.Time(quantile(h, 0.95))))
+	} else if off, ok := c.roundPeriod(f); ok {
+		m := median(c.ws)
+		out = append(out, text("The wait lasts %s: a period of 1 / %s = %s, less the CPU time of a switch.", quantity.Time(off), quantity.PerS(m.perS),
+			quantity.Time(float64(time.Second)/m.perS)))
+	}
+	if irq, ok := irqShare(c.ws); ok {
+		out = append(out, text("%s of their wakeups come from interrupts: the timer, not another thread.", percent(irq)))
+	}
+	return out
+}
+
+func (c *timedCase) advice(f *analyze.Facts) []analyze.Advice {
+	now := sumPerS(c.ws)
+	sketch, lang := pick(f, limitSketches)
+	out := []analyze.Advice{{Do: text("Wait without a time limit, or until the next deadline that really exists; let whoever has news signal it."),
+		Effects: []analyze.Effect{{Label: "switches of these threads", Value: text("%s → one per event", quantity.PerS(now))}}, Price: text("every event must be signalled"),
+		Sketch: sketch, Lang: lang}}
+	if median(c.ws).perS > 2*polledPerS {
+		out = append(out, analyze.Advice{Do: text("If the limit must stay, make it %d ms.", polledSleep.Milliseconds()),
+			Effects: []analyze.Effect{{Label: "switches of these threads", Value: text("%s → at most %s: %d x %s", quantity.PerS(now),
+				quantity.PerS(float64(len(c.ws))*polledPerS), len(c.ws), quantity.Whole(polledPerS))}},
+			Price: text("up to %d ms more delay for what is not signalled", polledSleep.Milliseconds())})
+	}
+	return out
+}
+
+// limitSketches drop the time limit of a wait.
+var limitSketches = map[string]string{
+	langC: `/* sketch: no time limit */
+- pthread_cond_timedwait(&ready, &m, &soon);
++ while (!pending && !stop)
++     pthread_cond_wait(&ready, &m);`,
+	langCPP: `// sketch: no time limit
+- ready_.wait_for(lock, 1ms);
++ ready_.wait(lock, [&] { return pending_ > 0 || stop_; });`,
+	langJava: `// sketch: no time limit
+- Job job = queue.poll(1, TimeUnit.MILLISECONDS);
++ Job job = queue.take();`,
+	langPython: `# sketch: no time limit
+- job = jobs.get(timeout=0.001)
++ job = jobs.get()`,
+	langRust: `// sketch: no time limit
+- let job = jobs.recv_timeout(limit);
++ let job = jobs.recv()?;`,
+}
+
+func timedWaitRival(f *analyze.Facts) (analyze.Rival, bool) {
+	if len(timedWait(f)) > 0 {
+		return analyze.Rival{}, false
+	}
+	const look = "futex, epoll or poll; woken by timers"
+	w := waitsFor(f.Blocking, mayTimeOut)
+	irq, known := irqShare(heaviest(allWaiters(f)))
+	switch {
+	case switchWaits(f) && w.share < traceShare:
+		return rejected("%s of the switches wait in futex, epoll or poll", percent(w.share))
+	case switchWaits(f) && w.share < partShare:
+		return rejected("futex, epoll and poll are %s of the switches", percent(w.share))
+	case known && irq < mainShare:
+		return rejected("threads, not timers, wake them: %s of the wakeups", percent(1-irq))
+	case switchWaits(f) && len(waiters(f, mayTimeOut, minPollPerS)) == 0 && f.Has.Threads:
+		return rejected("no thread waits in futex, epoll or poll %d times a second", minPollPerS)
+	case involuntaryCase(f):
+		return rejectedInvoluntary(f)
+	}
+	return candidate(f, look, func() (float64, string) { return fitShortWaits(f, 0.60, false) })
+}

@@ -1,0 +1,311 @@
+package perfdata
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"ctxan/parse/evidence"
+	"ctxan/parse/perfdata/wire"
+	"ctxan/parse/timeline"
+)
+
+// kindMap is the reader's own kind of event: memory was mapped. Its fields are
+// used for other things than their names say; see mapEvent.
+const kindMap = timeline.Kind(200)
+
+// Bits of common_flags. Source: enum trace_flag_type in the kernel's
+// include/linux/trace_events.h.
+const (
+	traceHardIRQ = 0x08
+	traceSoftIRQ = 0x10
+)
+
+// of returns the state that a value of prev_state stands for. A value of 0 is
+// R; with the preempt bit the task was still runnable whatever else is set.
+func (t *states) of(v uint64) evidence.State {
+	if v == 0 {
+		return evidence.StateR
+	}
+	if v&t.preempt != 0 {
+		return evidence.StateRPlus
+	}
+	v &= t.mask
+	if v == 0 {
+		return evidence.StateUnknown
+	}
+	s := t.byBit[bits.TrailingZeros64(v)]
+	if v&t.noload != 0 && s == evidence.StateD {
+		return evidence.StateI
+	}
+	return s
+}
+
+// decoder turns records into events. It is the timeline.Decoder of a file, and
+// belongs to the goroutine of the order.
+type decoder struct {
+	in     io.ReaderAt
+	schema *schema
+	comms  comms
+	chains *chains
+	paths  *paths
+	drops  drops
+	swap   *wire.Swapper // nil on little-endian files
+
+	noSwitchRecords bool // sched_switch tells the same
+
+	buf      []byte
+	perEvent int // bytes a file needs for an event, about
+	lost     uint64
+	first    uint64
+	last     uint64
+	lostSamp uint64
+}
+
+func newDecoder(c *capture, s *schema, names *timeline.Names) *decoder {
+	return &decoder{in: c.in.R, schema: s, comms: comms{names: names}, chains: newChains(), paths: &paths{},
+		swap: s.swapper(c.order, c.formats()), perEvent: 96, noSwitchRecords: s.has(timeline.KindSwitch)}
+}
+
+// Sizes of the block that Decode reads.
+const (
+	minBlock = 4 << 10
+	maxBlock = 64 << 10
+)
+
+// Decode implements timeline.Decoder.
+func (d *decoder) Decode(from, to int64, last *uint64, dst []timeline.Event) ([]timeline.Event, int64, error) {
+	room := cap(dst) - len(dst)
+	want := min(max(room*d.perEvent, minBlock), maxBlock)
+	block, err := d.read(from, to, want)
+	if err != nil {
+		return dst, from, err
+	}
+	had := len(dst)
+	at := 0
+	for len(block)-at >= wire.HeaderSize && len(dst) < cap(dst) {
+		size := int(d.u16(block[at+6:]))
+		if size > len(block)-at {
+			if at > 0 {
+				break
+			}
+			if block, err = d.read(from, to, size); err != nil {
+				return dst, from, err
+			}
+			if size > len(block) {
+				return dst, to, nil
+			}
+		}
+		if size < wire.HeaderSize {
+			return dst, to, nil
+		}
+		dst = d.record(block[at:at+size:at+size], from+int64(at), last, dst)
+		at += size
+	}
+	if len(block)-at < wire.HeaderSize && from+int64(len(block)) >= to {
+		return dst, to, nil
+	}
+	if n := len(dst) - had; n > 0 && at > minBlock {
+		d.perEvent = (7*d.perEvent + at/n + 8) / 8
+	}
+	return dst, from + int64(at), nil
+}
+
+// u16 reads the size of a record that has not been turned round yet.
+func (d *decoder) u16(b []byte) uint16 {
+	if d.swap != nil {
+		return bits.ReverseBytes16(le.Uint16(b))
+	}
+	return le.Uint16(b)
+}
+
+// read returns up to want bytes from from on, none beyond to.
+func (d *decoder) read(from, to int64, want int) ([]byte, error) {
+	n := int(min(int64(want), to-from))
+	if n > len(d.buf) {
+		d.buf = make([]byte, n+n/4)
+	}
+	b := d.buf[:n]
+	if err := readFull(d.in, b, from); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// record appends the event of a record, if it is one.
+func (d *decoder) record(rec []byte, off int64, last *uint64, dst []timeline.Event) []timeline.Event {
+	if d.swap != nil {
+		d.swap.Record(rec)
+	}
+	if wire.Type(le.Uint32(rec)) == wire.RecSample {
+		return d.sample(rec, off, last, dst)
+	}
+	return d.other(rec, off, last, dst)
+}
+
+var (
+	errNoEvent  = errors.New("sample of an event that the file does not describe")
+	errShortRec = errors.New("record shorter than its fields")
+	errRaw      = errors.New("raw data shorter than its fields, or longer than the sample")
+	errTime     = errors.New("time beyond all sense")
+	errCPU      = fmt.Errorf("CPU number above %d", maxCPU)
+)
+
+// sample decodes a sample. It is the hot path of the reader: every field is
+// at an offset that was computed beforehand.
+func (d *decoder) sample(rec []byte, off int64, last *uint64, dst []timeline.Event) []timeline.Event {
+	e := d.schema.eventOf(rec)
+	if e == nil {
+		d.drops.add(off, errNoEvent)
+		return dst
+	}
+	l := &e.layout
+	if len(rec) < l.Fixed {
+		d.drops.add(off, errShortRec)
+		return dst
+	}
+	e.samples++
+	if l.Time >= 0 {
+		t := le.Uint64(rec[l.Time:])
+		if t >= timeline.MaxTime {
+			d.drops.add(off, errTime)
+			return dst
+		}
+		if t != 0 {
+			*last = t
+		}
+		if t-d.first > d.last-d.first { // outside of what was seen
+			d.widen(t)
+		}
+	}
+	if e.kind == timeline.KindNone {
+		return dst
+	}
+	cpu := int32(-1)
+	if l.CPU >= 0 {
+		if cpu = int32(le.Uint32(rec[l.CPU:])); uint32(cpu) >= maxCPU {
+			d.drops.add(off, errCPU)
+			return dst
+		}
+	}
+	n := len(dst)
+	dst = dst[:n+1]
+	ev := &dst[n]
+	*ev = timeline.Event{} // a literal with the fields would be built elsewhere and copied
+	ev.Time, ev.Off, ev.CPU, ev.Event, ev.Kind = *last, off, cpu, e.index, e.kind
+	if e.kind == timeline.KindSample {
+		d.clockSample(e, rec, ev)
+	} else if !d.tracepoint(e, rec, ev) {
+		return dst[:n]
+	}
+	if e.info.Chains {
+		ev.Stack = d.chain(e, rec, off)
+	}
+	return dst
+}
+
+func (d *decoder) widen(t uint64) {
+	if t == 0 {
+		return
+	}
+	if d.first == 0 || t < d.first {
+		d.first = t
+	}
+	d.last = max(d.last, t)
+}
+
+// clockSample takes who ran when a clock, a counter or a software event fired.
+func (d *decoder) clockSample(e *event, rec []byte, ev *timeline.Event) {
+	l := &e.layout
+	ev.TID = -1
+	if l.TID >= 0 {
+		ev.PID, ev.TID = int32(le.Uint32(rec[l.TID:])), int32(le.Uint32(rec[l.TID+4:]))
+		if ev.PID >= 0 {
+			ev.Flags |= timeline.FlagHasPID
+		}
+	}
+	switch {
+	case l.Period >= 0:
+		ev.Arg = le.Uint64(rec[l.Period:])
+	case e.attr.Has(wire.FlagFreq):
+		ev.Arg = 1
+	default:
+		ev.Arg = e.attr.Period
+	}
+}
+
+// tracepoint takes the fields of a scheduler tracepoint. It reports false for
+// a sample that is dropped.
+func (d *decoder) tracepoint(e *event, rec []byte, ev *timeline.Event) bool {
+	raw, ok := e.raw(rec)
+	if !ok {
+		d.drops.add(ev.Off, errRaw)
+		return false
+	}
+	f := &e.f
+	if f.flags >= 0 && raw[f.flags]&(traceHardIRQ|traceSoftIRQ) != 0 {
+		ev.Flags = timeline.FlagIRQ
+	}
+	pid := int32(le.Uint32(raw[f.pid:]))
+	if e.kind == timeline.KindSwitch {
+		d.switched(e, raw, pid, ev)
+	} else {
+		if !d.woken(e, raw, rec, pid, ev) {
+			return false
+		}
+	}
+	if e.layout.TID >= 0 {
+		// In a PID namespace of the recorder the sample's ids are others.
+		if p := rec[e.layout.TID:]; int32(le.Uint32(p[4:])) == ev.TID {
+			if ev.PID = int32(le.Uint32(p)); ev.PID >= 0 {
+				ev.Flags |= timeline.FlagHasPID
+			}
+		}
+	}
+	return true
+}
+
+func (d *decoder) switched(e *event, raw []byte, pid int32, ev *timeline.Event) {
+	f := &e.f
+	ev.TID, ev.Other = pid, int32(le.Uint32(raw[f.otherPID:]))
+	ev.State = e.states.of(e.prevState(raw))
+	if f.comm >= 0 && f.otherComm >= 0 {
+		ev.Comm = d.comms.id(ev.TID, raw[f.comm:f.comm+commBytes])
+		ev.OtherComm = d.comms.id(ev.Other, raw[f.otherComm:f.otherComm+commBytes])
+	}
+}
+
+// woken takes a wakeup or a migration: of whom, by whom.
+func (d *decoder) woken(e *event, raw, rec []byte, pid int32, ev *timeline.Event) bool {
+	f := &e.f
+	if f.success >= 0 && le.Uint32(raw[f.success:]) == 0 {
+		return false
+	}
+	ev.Other, ev.TID = pid, -1
+	if f.current >= 0 {
+		ev.TID = int32(le.Uint32(raw[f.current:]))
+	} else if e.layout.TID >= 0 {
+		ev.TID = int32(le.Uint32(rec[e.layout.TID+4:]))
+	}
+	if f.comm >= 0 {
+		ev.OtherComm = d.comms.id(pid, raw[f.comm:f.comm+commBytes])
+	}
+	if f.cpu >= 0 {
+		ev.Arg = uint64(le.Uint32(raw[f.cpu:]))
+	}
+	if f.toCPU >= 0 {
+		ev.Arg = ev.Arg<<32 | uint64(le.Uint32(raw[f.toCPU:]))
+	}
+	return true
+}
+
+// chain interns the call chain of a sample.
+func (d *decoder) chain(e *event, rec []byte, off int64) uint32 {
+	at, nr, err := e.layout.Chain(rec)
+	if err != nil {
+		d.drops.add(off, fmt.Errorf("call chain: %w", err))
+		return 0
+	}
+	return d.chains.id(rec[at+8 : at+8+8*nr])
+}

@@ -1,0 +1,189 @@
+package perfdata
+
+import (
+	"ctxan/parse/evidence"
+	"ctxan/parse/perfdata/wire"
+	"ctxan/parse/symbol"
+)
+
+// frames resolves the stacks of a file for the tracker, when all events are
+// through. Each distinct frame is looked up once.
+type frames struct {
+	r        *reader
+	spaces   *spaces
+	chains   *chains
+	paths    *paths
+	buildIDs map[string][]byte // by path
+	kernel   symbol.Mapping    // the kernel's own mapping
+	thisHost bool
+
+	cache map[frameKey][]evidence.Frame
+	out   []evidence.Frame
+}
+
+// frameKey is an address in a space; for kernel addresses space is 0. ret
+// marks return addresses.
+type frameKey struct {
+	addr  uint64
+	space uint32
+	ret   bool
+}
+
+func newFrames(r *reader, s *spaces, d *decoder) *frames {
+	f := &frames{r: r, spaces: s, chains: d.chains, paths: d.paths, buildIDs: map[string][]byte{}, cache: map[frameKey][]evidence.Frame{}}
+	for _, b := range r.buildIDs {
+		if len(trimZero(b.ID)) > 0 {
+			f.buildIDs[b.Path] = b.ID
+		}
+	}
+	for i := range s.kernel {
+		if m := f.mapping(&s.kernel[i], -1); isKernelMap(m.Path) {
+			f.kernel = m
+		}
+	}
+	if f.r.opt.Symbols != nil {
+		f.thisHost = f.r.opt.Symbols.IsThisHost(r.host, f.kernel.BuildID)
+	}
+	return f
+}
+
+func trimZero(b []byte) []byte {
+	for _, x := range b {
+		if x != 0 {
+			return b
+		}
+	}
+	return nil
+}
+
+// kernelPath is how perf names the kernel; the MMAP record has the name of the
+// symbol behind it whose address the recorder saw.
+const kernelPath = "[kernel.kallsyms]"
+
+func isKernelMap(path string) bool {
+	return len(path) >= len(kernelPath) && path[:len(kernelPath)] == kernelPath
+}
+
+// mapping turns a mapping into what the resolver takes.
+func (f *frames) mapping(m *mapping, pid int) symbol.Mapping {
+	out := symbol.Mapping{Start: m.start, End: m.end, PgOff: m.pgoff, Path: f.paths.name(m.path), PID: pid, ThisHost: f.thisHost}
+	if m.symbol {
+		out.Symbol = out.Path
+	}
+	out.BuildID = []byte(f.paths.name(m.buildID))
+	if len(out.BuildID) == 0 {
+		path := out.Path
+		if isKernelMap(path) {
+			path = kernelPath
+		}
+		out.BuildID = f.buildIDs[path]
+	}
+	return out
+}
+
+// Frames implements timeline.StackFrames.
+func (f *frames) Frames(id uint32) []evidence.Frame {
+	f.out = f.out[:0]
+	if int(id) >= len(f.spaces.stacks) {
+		return nil
+	}
+	st := f.spaces.stacks[id]
+	const (
+		kernel = iota
+		user
+		guest
+	)
+	mode, first := kernel, true
+	words := f.chains.chain(st.chain)
+	if len(words) > 0 && words[0] < 1<<63 {
+		mode = user
+	}
+	for _, v := range words {
+		if v >= wire.ContextMax {
+			switch v {
+			case wire.ContextKernel, wire.ContextHV:
+				mode = kernel
+			case wire.ContextUser:
+				mode = user
+			case wire.ContextGuest, wire.ContextGuestKernel, wire.ContextGuestUser:
+				mode = guest
+			}
+			first = true
+			continue
+		}
+		key := frameKey{addr: v, ret: !first}
+		first = false
+		switch mode {
+		case guest:
+			f.out = append(f.out, evidence.Frame{Addr: v, Why: symbol.WhyGuest})
+			continue
+		case user:
+			key.space = st.space
+		}
+		f.out = append(f.out, f.resolve(key, mode == kernel)...)
+	}
+	return f.out
+}
+
+func (f *frames) resolve(k frameKey, kernel bool) []evidence.Frame {
+	if fr, ok := f.cache[k]; ok {
+		return fr
+	}
+	var fr []evidence.Frame
+	if kernel {
+		fr = []evidence.Frame{f.kernelFrame(k)}
+	} else {
+		fr = f.userFrames(k)
+	}
+	for i := range fr {
+		fr[i].Addr = k.addr
+	}
+	f.cache[k] = fr
+	return fr
+}
+
+// lookup is the address whose function is meant: a return address may already
+// be behind the end of the function that calls.
+func (k frameKey) lookup() uint64 {
+	if k.ret && k.addr > 0 {
+		return k.addr - 1
+	}
+	return k.addr
+}
+
+func (f *frames) kernelFrame(k frameKey) evidence.Frame {
+	m := symbol.Mapping{}
+	if found := find(f.spaces.kernel, k.lookup()); found != nil {
+		m = f.mapping(found, -1)
+		m.Kernel = true
+		if !isKernelMap(m.Path) && f.kernel.End != 0 {
+			m.KernelMap = &f.kernel
+		}
+	} else {
+		m = f.kernel
+		m.Kernel = true
+	}
+	if f.r.opt.Symbols == nil {
+		return evidence.Frame{Module: m.Path, Kernel: true, Why: symbol.WhyNoKernelSymbols}
+	}
+	return f.r.opt.Symbols.Kernel(m, k.lookup(), f.r.host)
+}
+
+func (f *frames) userFrames(k frameKey) []evidence.Frame {
+	var sp *space
+	if int(k.space) < len(f.spaces.kept) {
+		sp = f.spaces.kept[k.space]
+	}
+	if sp == nil {
+		return []evidence.Frame{{Why: symbol.WhyUnmapped}}
+	}
+	found := find(sp.maps.list, k.lookup())
+	if found == nil {
+		return []evidence.Frame{{Why: symbol.WhyUnmapped}}
+	}
+	m := f.mapping(found, int(sp.pid))
+	if f.r.opt.Symbols == nil {
+		return []evidence.Frame{{Module: m.Path, Why: symbol.WhyMissing}}
+	}
+	return f.r.opt.Symbols.User(m, k.lookup())
+}

@@ -1,0 +1,212 @@
+package timeline
+
+import "ctxan/parse/evidence"
+
+// waker counts the wakeups of a task by one other.
+type waker struct {
+	key     wakerKey
+	count   uint32
+	errs    uint32 // at most so many more by it came before it had this place
+	blocked uint32
+	delayNS uint64
+	afterNS uint64
+}
+
+// wakerKey is the waker's task.id and, in the lowest bit, whether an interrupt
+// over it was the waker.
+type wakerKey uint32
+
+func keyOf(by uint32, irq bool) wakerKey {
+	k := wakerKey(by) << 1
+	if irq {
+		k++
+	}
+	return k
+}
+
+func (k wakerKey) by() uint32 { return uint32(k >> 1) }
+func (k wakerKey) irq() bool  { return k&1 != 0 }
+
+// maxWakerSlots bounds the wakers that are told apart while counting. When a
+// new one comes, the place of the rarest goes to it, with that one's count as
+// its handicap (Metwally's space-saving): a frequent waker is never pushed out
+// by many rare ones, and what is reported was counted.
+const maxWakerSlots = 2 * evidence.MaxWakers
+
+// wakerSlot returns the index of a waker among those of x.
+func (x *task) wakerSlot(key wakerKey) int {
+	for i := range x.wakers {
+		if x.wakers[i].key == key {
+			return i
+		}
+	}
+	if len(x.wakers) < maxWakerSlots {
+		x.wakers = append(x.wakers, waker{key: key})
+		return len(x.wakers) - 1
+	}
+	low := 0
+	for i := range x.wakers {
+		if x.wakers[i].count < x.wakers[low].count {
+			low = i
+		}
+	}
+	n := x.wakers[low].count
+	x.wakers[low] = waker{key: key, count: n, errs: n}
+	return low
+}
+
+// afterWake is a wakeup whose waker is still on the CPU.
+type afterWake struct {
+	task uint32 // task.id
+	slot uint32
+	at   uint64
+}
+
+// maxAfter bounds the wakeups of one stint whose waker's further run is summed.
+const maxAfter = 256
+
+// wakee returns the task that an event is done to.
+func (t *Tracker) wakee(e *Event) *task {
+	x := t.get(e.Other, e.Off)
+	if e.OtherComm != 0 && x != t.idle {
+		x.comm = e.OtherComm
+	}
+	return x
+}
+
+// onWaking takes a sched_waking: it fires on the waker's CPU, before the task
+// is put on a run queue; its CPU is the one that the task last ran on.
+func (t *Tracker) onWaking(e *Event) {
+	t.hasWaking = true
+	x := t.wakee(e)
+	if x == t.idle || x == t.others {
+		return
+	}
+	t.woken(x, e, -1)
+	x.flags |= flagWaking
+	if !t.hasWakeup && x.wakeAt == 0 {
+		t.runnable(x, e)
+		x.flags |= flagEarly
+	}
+}
+
+// onWakeup takes a sched_wakeup: the task is on a run queue, of CPU Arg. It may
+// fire in an interrupt on that CPU for a waker elsewhere, whom only the
+// sched_waking before it tells.
+func (t *Tracker) onWakeup(e *Event) {
+	t.hasWakeup = true
+	x := t.wakee(e)
+	if x == t.idle || x == t.others {
+		return
+	}
+	x.wakeups++
+	target := int32(e.Arg)
+	if x.flags&flagWaking != 0 {
+		x.wake.target = target
+	} else {
+		t.woken(x, e, target)
+	}
+	if x.flags&flagEarly != 0 { // this is the first sched_wakeup of the capture, or nearly
+		x.wakeAt = 0
+	}
+	x.flags &^= flagWaking | flagEarly
+	t.runnable(x, e)
+}
+
+// onWakeupNew takes a sched_wakeup_new: the first of a new task.
+func (t *Tracker) onWakeupNew(e *Event) {
+	x := t.tasks.find(e.Other)
+	if x == nil || x.past(e) {
+		x = t.newTask(e.Other, e.Off)
+	}
+	if x == t.idle || x == t.others {
+		return
+	}
+	if e.OtherComm != 0 {
+		x.comm = e.OtherComm
+	}
+	x.wake = wakeContext{at: e.Time, by: t.get(e.TID, e.Off).id, from: e.CPU, target: int32(e.Arg), irq: e.Flags&FlagIRQ != 0}
+	t.runnable(x, e)
+}
+
+// runnable starts a delay, unless the task was already runnable.
+//
+// The delay runs from sched_wakeup, when the task can first be chosen, as in
+// perf without sched_waking. Only a capture without sched_wakeup has it from
+// sched_waking, as in perf with it, which is longer by the way to the run queue
+// (an interrupt to the other CPU, and its way out of idle).
+func (t *Tracker) runnable(x *task, e *Event) {
+	if x.wakeAt == 0 {
+		x.wakeAt, x.wakeGen = e.Time, t.lossGen
+	}
+}
+
+// woken keeps by whom and from where x was woken, and counts the waker.
+func (t *Tracker) woken(x *task, e *Event, target int32) {
+	by := t.get(e.TID, e.Off)
+	irq := e.Flags&FlagIRQ != 0
+	x.wake = wakeContext{at: e.Time, by: by.id, from: e.CPU, target: target, irq: irq}
+	if by == t.others {
+		x.waker = 0
+		return
+	}
+	if by != t.idle {
+		t.tell(by, e)
+	}
+	slot := x.wakerSlot(keyOf(by.id, irq))
+	x.waker = uint8(slot + 1)
+	x.wakers[slot].count++
+	if irq {
+		return
+	}
+	if c := t.cpu(e.CPU); c != nil && (c.cur == by || c.cur == nil) && len(c.after) < maxAfter {
+		c.after = append(c.after, afterWake{x.id, uint32(slot), e.Time})
+	}
+}
+
+// settleAfter adds up how long prev went on after each wakeup that it made in
+// the stint that ends.
+func (t *Tracker) settleAfter(c *cpuState, prev *task, e *Event) {
+	if len(c.after) == 0 {
+		return
+	}
+	for _, a := range c.after {
+		w := &t.tasks.at(a.task).wakers[a.slot]
+		if w.key != keyOf(prev.id, false) {
+			continue
+		}
+		if d, ok := t.span(a.at, e.Time); ok {
+			w.afterNS += d
+			if e.State.Voluntary() {
+				w.blocked++
+			}
+		}
+	}
+	c.after = c.after[:0]
+}
+
+// wakeContext tells how next came to be woken while x was on the CPU, since a
+// time, for an involuntary switch of x to next.
+func (t *Tracker) wakeContext(x *task, since uint64, next *task, cpu int32, whole bool) evidence.WakeContext {
+	w := &next.wake
+	switch {
+	case !whole || next == t.others:
+		return evidence.WakeUnknown
+	case w.at == 0 || w.at < since:
+		if t.allWakes {
+			return evidence.WakeNone
+		}
+		return evidence.WakeUnknown
+	case w.target >= 0 && cpu >= 0 && w.target != cpu:
+		return evidence.WakeNone
+	case w.by == x.id && !w.irq:
+		return evidence.WakeBySelf
+	case w.from < 0 || cpu < 0:
+		return evidence.WakeUnknown
+	case w.from != cpu:
+		return evidence.WakeByRemote
+	case w.irq:
+		return evidence.WakeByIRQ
+	}
+	return evidence.WakeUnknown
+}
