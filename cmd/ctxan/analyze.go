@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"ctxan/analyze"
+	"ctxan/analyze/rules"
+	"ctxan/parse"
+	"ctxan/parse/evidence"
+	"ctxan/report"
+)
+
+// analyzeMain is the main job: captures in, one report out.
+func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
+	if len(args) == 0 {
+		return &usageError{"no capture given", "try: ctxan FILE..., or ctxan - to read standard input (see: ctxan --help)"}
+	}
+	if err := f.check("text", "markdown", "json"); err != nil {
+		return err
+	}
+	set, err := f.open(args, std)
+	if err != nil {
+		return err
+	}
+	r, err := analyze.Run(set, rules.All())
+	if errors.Is(err, analyze.ErrNoEvidence) {
+		fmt.Fprintln(std.err, "ctxan: the input holds no switch evidence:")
+		for _, s := range set.Sources {
+			fmt.Fprintf(std.err, "  %s was read as %s and tells of no context switches\n", report.Plain(s.Name), s.Format)
+		}
+		return statusError(exitNoEvidence)
+	} else if err != nil {
+		return err
+	}
+	if err := f.write(std, func(w io.Writer) error { return f.draw(w, r, std) }); err != nil {
+		return err
+	}
+	if f.failed(r) {
+		return statusError(exitFailOn)
+	}
+	return nil
+}
+
+// open reads the inputs and says on standard error which could not be used.
+func (f *flags) open(args []string, std stdio) (*evidence.Set, error) {
+	set, problems, err := parse.Open(args, f.parseOptions(std))
+	if err != nil {
+		return nil, &usageError{err.Error(), ""}
+	}
+	if !f.quiet || len(set.Sources) == 0 {
+		for _, p := range problems {
+			fmt.Fprintln(std.err, "ctxan:", report.Plain(p.Error()))
+		}
+	}
+	if len(set.Sources) == 0 {
+		return nil, statusError(exitNoEvidence)
+	}
+	return set, nil
+}
+
+func (f *flags) draw(w io.Writer, r *analyze.Result, std stdio) error {
+	switch f.format {
+	case "markdown":
+		return report.Markdown(w, r, f.render(std))
+	case "json":
+		return report.JSON(w, r)
+	}
+	return report.Text(w, r, f.render(std))
+}
+
+// failed reports whether --fail-on names the verdict's cause, or a grade that
+// the primary case has or exceeds.
+func (f *flags) failed(r *analyze.Result) bool {
+	c := r.Primary()
+	for _, want := range f.failOn {
+		if want == c.Verdict.Cause {
+			return true
+		}
+		if g := analyze.Grade(want); g.Rank() > 0 && c.Macro.Grade.Rank() >= g.Rank() {
+			return true
+		}
+	}
+	return false
+}
