@@ -95,7 +95,28 @@ func (g *grouping) sourceSubject(src *evidence.Source) Subject {
 	case len(pids) > 1:
 		return Subject{Kind: SubjectMachine}
 	}
+	if pid := g.profilePID(src.ID); pid != 0 {
+		return Subject{Kind: SubjectProcess, PID: evidence.Some(pid)}
+	}
 	return s
+}
+
+// profilePID is the process that all rows of a printed profile name, 0 for none
+// or several.
+func (g *grouping) profilePID(source int) int {
+	pid := 0
+	for i := range g.set.Profiles {
+		for _, r := range g.set.Profiles[i].Rows {
+			if r.Pos.Source != source || r.Task.PID == 0 {
+				continue
+			}
+			if pid != 0 && pid != r.Task.PID {
+				return 0
+			}
+			pid = r.Task.PID
+		}
+	}
+	return pid
 }
 
 // startedProcess finds the process of a recorder's command among its rows: the

@@ -76,7 +76,7 @@ func TestCases(t *testing.T) {
 			capture(s, "a.data", pid(7), row(7, 7, "app", 1, 0)).Host.Name = "web-1"
 			capture(s, "b.data", pid(7), row(7, 7, "app", 1, 0)).Host.Name = "web-2"
 		}, "process 7", "hosts"},
-		{"a list of processes", func(s *evidence.Set) { counters(s, "a.txt", pid(7, 8)) }, "processes 7,8", ""},
+		{"a list of processes", func(s *evidence.Set) { counters(s, "a.txt", pid(7, 8)) }, "processes 7, 8", ""},
 		{"threads", func(s *evidence.Set) {
 			counters(s, "a.txt", evidence.Target{Kind: evidence.TargetThread, IDs: []int{5}})
 		}, "thread 5", ""},

@@ -29,6 +29,10 @@ func (m *Macro) matters() bool {
 func (c *caseBuild) linkMacro() Link {
 	m := &c.facts.Macro
 	l := Link{Layer: "macro", Status: LinkMissing, Title: Textf("Is it enough to matter?"), Claim: c.macroClaim()}
+	if m.FromTrace && c.lossy() {
+		l.Claim, l.Capture = Textf("Not measured, and the trace lost too much to tell."), evidence.Some(captureMacro(&c.facts))
+		return l
+	}
 	if !c.facts.Has.Counters {
 		l.Capture = evidence.Some(captureMacro(&c.facts))
 		if m.FromTrace && m.Grade != GradeNone {
@@ -113,7 +117,7 @@ func ipcClause(v float64) string {
 	case v >= highIPC:
 		return ": the code runs well when it runs"
 	case v < lowIPC:
-		return ": the code waits for memory when it runs"
+		return ": low"
 	}
 	return ""
 }
@@ -195,8 +199,13 @@ func (c *caseBuild) linkThreads() Link {
 		l.Capture = evidence.Some(captureThreads(f))
 		return l
 	}
-	l.Status, l.From = LinkSupports, c.from(f.Layer2.Sources)
-	l.Title, l.Claim = c.threadsTitle(), c.threadsClaim()
+	l.From = c.from(f.Layer2.Sources)
+	if c.rows[0].trace && c.lossy() {
+		l.Claim = Textf("The trace lost too much: who is left in it need not be who switches most.")
+		l.Capture = evidence.Some(captureThreads(f))
+		return l
+	}
+	l.Status, l.Title, l.Claim = LinkSupports, c.threadsTitle(), c.threadsClaim()
 	l.Share = f.Layer2.TopShare
 	for i := range f.Threads[:f.Hot] {
 		l.Evidence = append(l.Evidence, f.Threads[i].Evidence...)
@@ -259,8 +268,10 @@ func (c *caseBuild) threadsClaim() Text {
 		t = Textf("%s, %s", t, willingness(v))
 	}
 	if f.Wake.Total > 0 {
-		t = Textf("%s; %s of their wakeups come from interrupts, %s from each other", t,
-			quantity.Percent(float64(f.Wake.IRQ)/float64(f.Wake.Total), 1), quantity.Percent(float64(f.Wake.Inside)/float64(f.Wake.Total), 1))
+		t = Textf("%s; %s of the wakeups come from interrupts", t, quantity.Percent(float64(f.Wake.IRQ)/float64(f.Wake.Total), 1))
+		if len(f.Threads) > 1 {
+			t = Textf("%s, %s from each other", t, quantity.Percent(float64(f.Wake.Inside)/float64(f.Wake.Total), 1))
+		}
 	}
 	return Textf("%s.", t)
 }
@@ -323,9 +334,22 @@ func (c *caseBuild) blockingShare() (float64, bool) {
 func (c *caseBuild) linkStacks() Link {
 	f := &c.facts
 	l := Link{Layer: "stacks", Status: LinkMissing, Title: Textf("Where in the code?")}
-	if !f.Has.Stacks && !f.Has.CPUStacks {
+	switch {
+	case f.Has.Unnamed:
+		l.Claim = Textf("The stacks of %s of the switches have kernel frames without names.", quantity.Percent(c.stacks.unnamed/c.stacks.total, 1))
+		l.Capture, l.From = evidence.Some(copyKallsyms), c.from(c.stacks.sources)
+		return l
+	case !f.Has.Stacks && !f.Has.CPUStacks:
 		l.Claim = Textf("Not captured.")
+		if len(c.stacks.profile) > 0 {
+			l.Claim = Textf("The profile does not show what the switches wait for.")
+			l.From = c.from(c.stacks.sources)
+		}
 		l.Capture = evidence.Some(captureStacks(f))
+		return l
+	case len(f.Blocking) == 0 && len(f.CPU) == 0 && c.mainTriggerRow() < 0:
+		l.Claim = Textf("The stacks show no path that the signature table knows.")
+		l.Capture, l.From = evidence.Some(captureStacks(f)), c.from(c.stacks.sources)
 		return l
 	}
 	l.From = c.from(c.stacks.sources)
@@ -342,8 +366,12 @@ func (c *caseBuild) linkStacks() Link {
 
 func (c *caseBuild) stacksTitle() Text {
 	switch {
-	case len(c.facts.Blocking) > 0:
+	case len(c.facts.Blocking) > 0 && c.facts.Blocking[0].Share >= 0.5:
 		return Textf("Most of them wait: %s", c.facts.Blocking[0].Reason.Label)
+	case c.mainTriggerRow() >= 0 && (len(c.facts.Blocking) == 0 || c.triggerShare() > c.facts.Blocking[0].Share):
+		return Textf("Most of them are preempted: %s", Trigger(c.mainTriggerRow()).Label())
+	case len(c.facts.Blocking) > 0:
+		return Textf("They wait for several things, most often: %s", c.facts.Blocking[0].Reason.Label)
 	case len(c.facts.CPU) > 0:
 		return Textf("The CPU samples show the path: %s", c.facts.CPU[0].Reason.Label)
 	}
@@ -354,6 +382,9 @@ func (c *caseBuild) stacksTitle() Text {
 func (c *caseBuild) stacksClaim() Text {
 	f := &c.facts
 	switch {
+	case c.mainTriggerRow() >= 0 && (len(f.Blocking) == 0 || c.triggerShare() > f.Blocking[0].Share):
+		t := Trigger(c.mainTriggerRow())
+		return Textf("%s of the switches are involuntary: %s (%s).", quantity.Percent(c.triggerShare(), 1), t.Label(), Code(f.Triggers[t].Frame))
 	case len(f.Blocking) > 0:
 		b := f.Blocking[0]
 		return Textf("%s of the switches block in %s (%s).", quantity.Percent(b.Share, 1), Code(b.Frame), b.Reason.Label)
@@ -362,6 +393,26 @@ func (c *caseBuild) stacksClaim() Text {
 		return Textf("%s of the CPU samples lie on the %s path (%s).", quantity.Percent(b.Share, 2), b.Reason.Label, Code(b.Frame))
 	}
 	return Textf("The stacks show no path that the signature table knows.")
+}
+
+// mainTriggerRow is the trigger of most involuntary switches that a stack
+// decided; -1 for none.
+func (c *caseBuild) mainTriggerRow() int {
+	best := -1
+	for t, x := range c.facts.Triggers {
+		if Trigger(t) != TriggerUnknown && x.Switches > 0 && x.Frame != "" && (best < 0 || x.Switches > c.facts.Triggers[best].Switches) {
+			best = t
+		}
+	}
+	return best
+}
+
+// triggerShare is the main trigger's share of all switches with a stack.
+func (c *caseBuild) triggerShare() float64 {
+	if t := c.mainTriggerRow(); t >= 0 && c.stacks.total > 0 {
+		return c.facts.Triggers[t].Switches / c.stacks.total
+	}
+	return 0
 }
 
 func (c *caseBuild) stackEvidence() []Evidence {

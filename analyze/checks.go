@@ -20,7 +20,8 @@ func (c *caseBuild) checks() []Check {
 	add(c.checkUnmeasurable()...)
 	add(c.checkDropped()...)
 	add(c.checkWarnings()...)
-	add(c.checkLoss())
+	add(c.checkFooter()...)
+	add(c.checkLoss()...)
 	return out
 }
 
@@ -211,23 +212,35 @@ func (c *caseBuild) checkWarnings() []Check {
 }
 
 // checkLoss says what is known to be missing from the traces.
-func (c *caseBuild) checkLoss() Check {
+func (c *caseBuild) checkLoss() []Check {
 	l := c.facts.Loss
 	k := Check{ID: "loss", Status: CheckPass}
-	if !c.facts.Has.Trace && !c.facts.Has.Stacks && !l.Any() {
-		k.Text = Textf("no trace in the input, so nothing a tracer could have lost")
-		return k
-	}
-	if !l.Any() {
+	switch {
+	case !l.Any() && !c.facts.Has.Trace && c.stacks.switches == nil:
+		return nil // no trace, so nothing a tracer could have lost
+	case !l.Any():
 		k.Text = Textf("lost events 0, chain breaks 0")
-		return k
+		return []Check{k}
+	case !c.facts.Has.Trace && l.Truncated:
+		k.Status, k.Text = CheckDiffer, Textf("a capture is cut off: what it held before is used")
+		return []Check{k}
 	}
 	k.Status = CheckDiffer
 	lost := max(l.LostRecords, l.LostSamples)
 	k.Text = Textf("lost events %s, chain breaks %s%s: no delay or wait is reported across them", quantity.Count(lost),
 		quantity.Count(l.ChainBreaks), truncatedNote(l))
 	k.Lowers = c.lossy()
-	return k
+	return []Check{k}
+}
+
+// checkFooter says that a block without its last lines may be cut off.
+func (c *caseBuild) checkFooter() []Check {
+	b := c.mainBlock()
+	if b == nil || b.ElapsedS.OK {
+		return nil
+	}
+	return []Check{{ID: "footer", Status: CheckMissing, Text: Textf("%s has no line %s: it may be cut off",
+		Place(c.facts.Names, b.Pos.Source, evidence.Some(b.Pos.Line)), Code("seconds time elapsed"))}}
 }
 
 // lossy reports whether the traces lost so much that what is left may mislead,

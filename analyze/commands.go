@@ -70,6 +70,10 @@ func captureStacks(f *Facts) string {
 	return record + "-p PID -o sched.data -- sleep 0.5"
 }
 
+// copyKallsyms is the command that saves the kernel's symbols where a capture
+// was made; they move at each boot.
+const copyKallsyms = "sudo cat /proc/kallsyms > kallsyms.txt   # there, before it reboots; then: ctxan --kallsyms kallsyms.txt ..."
+
 // CaptureBoth answers both missing layers at once, with wakeups.
 func CaptureBoth() string {
 	return "perf record -a -g -e sched:sched_switch -e sched:sched_waking -o sched.data -- sleep 0.5"

@@ -45,7 +45,8 @@ type Has struct {
 	Trace      bool // layer 2 comes from switch events
 	SystemWide bool // ... of all tasks
 	Wakeups    bool // wakeup events
-	Stacks     bool // call chains at switches
+	Stacks     bool // call chains at switches, with names
+	Unnamed    bool // call chains at switches whose kernel frames have no names: Stacks is then false
 	CPUStacks  bool // call chains or symbols of CPU samples
 	UserFrames bool // some user frames are resolved
 	Sampled    bool // events taken by period or frequency

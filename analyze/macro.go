@@ -117,7 +117,7 @@ func countText(v float64) string { return quantity.Fixed(v, 0) }
 func elapsedInput(b *evidence.CounterBlock, t input) (input, string) {
 	if e, ok := b.ElapsedS.Get(); ok && e > 0 {
 		return input{v: e, ok: true, text: trimFixed(e) + "\u00a0s",
-			ev: Evidence{Source: b.Pos.Source, Line: evidence.Some(b.Pos.Line), Figure: "seconds time elapsed", Value: e, Unit: "s"}}, ""
+			ev: Evidence{Source: b.Pos.Source, Line: elapsedLine(b), Figure: "seconds time elapsed", Value: e, Unit: "s"}}, ""
 	}
 	if u, ok := printedCPUs(b); ok && t.ok {
 		e := t.v / u
@@ -125,6 +125,15 @@ func elapsedInput(b *evidence.CounterBlock, t input) (input, string) {
 			fmt.Sprintf("elapsed is not in the input: recovered as %s / %s CPUs utilized = %s s", t.text, quantity.Fixed(u, 3), quantity.Fixed(e, 2))
 	}
 	return input{why: "the elapsed time is not in the input"}, ""
+}
+
+// elapsedLine is the line of a block's elapsed time; its first line where the
+// reader does not say.
+func elapsedLine(b *evidence.CounterBlock) evidence.Opt[int] {
+	if b.ElapsedLine > 0 {
+		return evidence.Some(b.ElapsedLine)
+	}
+	return evidence.Some(b.Pos.Line)
 }
 
 // printedCPUs is the "CPUs utilized" that perf printed. Its CSV and JSON
@@ -158,9 +167,24 @@ func macroOf(b *evidence.CounterBlock, machine bool) Macro {
 	m := Macro{Sources: []int{b.Pos.Source}}
 	m.Figures = []Figure{r.cpus(), r.rate(), r.perActive(), r.between(), r.migrations(), r.migrationsPerS(),
 		r.ipc(), r.branches(), r.ghz(), r.faults()}
+	m.Inputs = r.inputs()
 	m.grade(machine)
 	m.cost()
 	return m
+}
+
+// inputs lists the counters that the formulae name by a letter.
+func (r *block) inputs() []MacroInput {
+	var out []MacroInput
+	for _, x := range []struct {
+		letter, name string
+		in           *input
+	}{{"T", r.clock, &r.T}, {"E", "seconds time elapsed", &r.E}, {"S", "context-switches", &r.S}, {"M", "cpu-migrations", &r.M}} {
+		if x.in.ok {
+			out = append(out, MacroInput{Letter: x.letter, Name: x.name, Text: x.in.text, Evidence: x.in.ev})
+		}
+	}
+	return out
 }
 
 // quotient fills a figure a / b, or says which input is missing.
@@ -238,7 +262,7 @@ func ipcReads(v float64) Text {
 	case v >= highIPC:
 		return Textf("near the peak of 4–6")
 	case v < lowIPC:
-		return Textf("low: waiting for memory, or cold caches")
+		return Textf("low: memory-bound work, or cold caches")
 	}
 	return Textf("ordinary")
 }
@@ -320,6 +344,7 @@ func (m *Macro) cost() {
 	}
 	if lo > hi {
 		lo = min(costDirectUS, hi)
+		m.Cost.Table = "5–50 µs a switch is more than was measured: from the direct cost of a switch (0.1 µs) to the bound"
 	}
 	m.Cost.LoUS, m.Cost.HiUS, m.Cost.BoundUS = evidence.Some(lo), evidence.Some(hi), evidence.Some(bound)
 	if !okR {
@@ -328,7 +353,7 @@ func (m *Macro) cost() {
 	m.Cost.LoCPUs, m.Cost.HiCPUs = evidence.Some(rate*lo/1e6), evidence.Some(rate*hi/1e6)
 	m.Cost.Text = m.costText(rate, lo, hi)
 	m.ImpactWord = impactWord(m.Cost.HiCPUs.V)
-	m.Impact = Textf("%s: switching takes %s CPUs (%s a switch)", m.ImpactWord,
+	m.Impact = Textf("%s, by estimate: switching takes %s CPUs (%s a switch)", m.ImpactWord,
 		quantity.Range(quantity.Sig(m.Cost.LoCPUs.V, 2), quantity.Sig(m.Cost.HiCPUs.V, 3)), microRange(lo, hi))
 }
 

@@ -201,8 +201,17 @@ type Macro struct {
 	Impact     Text
 	ImpactWord string // "negligible", "low", "notable", "large", "unknown"
 	Cost       Cost
+	Inputs     []MacroInput
 	FromTrace  bool // rates taken from layer 2's trace, because no counters were given
 	Sources    []int
+}
+
+// MacroInput is a counter behind the letter that formulae use for it.
+type MacroInput struct {
+	Letter   string   `json:"letter"` // "T"
+	Name     string   `json:"name"`   // "task-clock"
+	Text     string   `json:"text"`   // "4,808.30 ms"
+	Evidence Evidence `json:"evidence"`
 }
 
 // Figure returns a figure by id.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"ctxan/parse/evidence"
 )
@@ -82,6 +83,9 @@ func (c *caseBuild) describe() Subject {
 			s.Comm = t.Task.Comm
 		}
 	}
+	if s.Comm == "" && len(c.sel.threads) == 0 {
+		s.Comm = c.profileComm()
+	}
 	for _, id := range c.sel.sources {
 		src := c.sel.set.Source(id)
 		h := src.Host
@@ -99,6 +103,24 @@ func (c *caseBuild) describe() Subject {
 		}
 	}
 	return s
+}
+
+// profileComm is the one command that a printed profile is of, the idle task
+// left out; "" when it is of several.
+func (c *caseBuild) profileComm() string {
+	comm := ""
+	for _, i := range c.sel.profiles {
+		for _, r := range c.sel.set.Profiles[i].Rows {
+			switch {
+			case r.Comm == "" || strings.HasPrefix(r.Comm, "swapper"):
+			case comm == "":
+				comm = r.Comm
+			case comm != r.Comm:
+				return ""
+			}
+		}
+	}
+	return comm
 }
 
 // macro is layer 1: of the block that counted the switches, or, when no

@@ -42,6 +42,10 @@ func (s *stackFacts) unresolved(r *StackReport) {
 		return
 	}
 	r.Unresolved = evidence.Some(s.badUser / s.total)
+	if s.unnamed > 0 {
+		r.Why = append(r.Why, Textf("kernel frames without a name: %s of the switches; give --kallsyms a copy of that machine's /proc/kallsyms",
+			quantity.Percent(s.unnamed/s.total, 1)))
+	}
 	type share struct {
 		why string
 		w   float64
@@ -231,7 +235,7 @@ func (s *stackFacts) cut(x *stackSum) stackPath {
 		if i != x.frame && !s.worthShowing(&fr[i]) {
 			continue
 		}
-		if i == x.frame {
+		if i == x.frame && x.waits {
 			p.blocks = len(p.frames)
 		}
 		p.frames = append(p.frames, fr[i])

@@ -24,6 +24,7 @@ type stackFacts struct {
 	threads  map[int]map[string]*reasonSum
 	triggers [NumTriggers]map[string]float64 // votes for the deciding frame
 	why      map[string]float64              // weight of unresolved samples by reason
+	unnamed  float64                         // weight of chains whose kernel frames have no name at all
 	badUser  float64                         // weight without a resolved user frame
 	sources  []int
 	profile  []ProfileLine
@@ -37,15 +38,16 @@ type stackSum struct {
 	offNS  float64
 	offN   float64
 	label  string
-	frame  int // the deciding frame; -1: none
+	frame  int  // the deciding frame; -1: none
+	waits  bool // it is one that blocks, not one that was preempted
 	most   float64
 	states [evidence.NumStates]float64
 }
 
 // name votes for a label with the weight of one sample.
-func (x *stackSum) name(label string, frame int, weight float64) {
+func (x *stackSum) name(label string, frame int, waits bool, weight float64) {
 	if weight > x.most {
-		x.label, x.frame, x.most = label, frame, weight
+		x.label, x.frame, x.waits, x.most = label, frame, waits, weight
 	}
 }
 
@@ -133,28 +135,52 @@ func (s *stackFacts) addSwitches(f *Facts) {
 		}
 		s.total += sm.Weight
 		buf = frames(t, sm.Stack, buf)
+		if kernelUnnamed(buf) {
+			s.unnamed += sm.Weight
+		}
 		s.addSwitch(f, sm, buf)
 	}
+	if s.unnamed > unnamedShare*s.total {
+		f.Has.Stacks, f.Has.Unnamed = false, true
+		s.reasons = map[string]*reasonSum{}
+		s.threads = map[int]map[string]*reasonSum{}
+	}
+}
+
+// unnamedShare: with more of the switch stacks nameless than this, the others
+// do not stand for the whole.
+const unnamedShare = 0.5
+
+// kernelUnnamed reports whether a chain has kernel frames, and none with a name.
+func kernelUnnamed(fr []evidence.Frame) bool {
+	kernel := false
+	for i := range fr {
+		if fr[i].Kernel && fr[i].Symbol != "" {
+			return false
+		}
+		kernel = kernel || fr[i].Kernel
+	}
+	return kernel
 }
 
 func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence.Frame) {
 	sum := s.stackSum(sm)
 	if p, at, yes := s.involuntary(sm, fr); yes {
 		s.addTrigger(f, triggerOf(p), fr, at, sm.Weight)
-		sum.name(triggerOf(p).Label(), at, sm.Weight)
+		sum.name(triggerOf(p).Label(), at, false, sm.Weight)
 		s.threadTrigger(f, sm, triggerOf(p))
 		return
 	}
 	m, ok := s.table.Blocking(fr)
 	if !ok {
 		if sm.Stack >= 0 {
-			sum.name("not recognised", -1, sm.Weight)
+			sum.name("not recognised", -1, false, sm.Weight)
 			s.addReason(s.reasons, signature.Match{Reason: signature.Reason{ID: "unknown", Label: "not recognised"}, Frame: -1}, sm, fr)
 		}
 		s.resolveCheck(sm, fr)
 		return
 	}
-	sum.name(m.Reason.Label, m.Frame, sm.Weight)
+	sum.name(m.Reason.Label, m.Frame, true, sm.Weight)
 	s.addReason(s.reasons, m, sm, fr)
 	s.addReason(s.threadReasons(sm), m, sm, fr)
 	s.addCaller(m, sm, fr)

@@ -46,15 +46,23 @@ func (s *Subject) Name() Text {
 	case s.Kind == SubjectThreads && len(s.TIDs) == 1:
 		return Textf("thread %d", s.TIDs[0])
 	case s.Kind == SubjectThreads:
-		return Textf("threads %s", joinInts(s.TIDs))
+		return manyIDs("threads", s.TIDs)
 	case len(s.TIDs) > 0:
-		return Textf("processes %s", joinInts(s.TIDs))
+		return manyIDs("processes", s.TIDs)
 	case s.Comm != "":
 		return Textf("%s", Code(s.Comm))
 	case s.Command != "":
 		return Textf("%s", Code(s.Command))
 	}
 	return Textf("the subject of the capture")
+}
+
+// manyIDs names a few ids, and counts many.
+func manyIDs(noun string, ids []int) Text {
+	if len(ids) > 4 {
+		return Textf("%d %s", len(ids), noun)
+	}
+	return Textf("%s %s", noun, strings.ReplaceAll(joinInts(ids), ",", ", "))
 }
 
 func joinInts(ns []int) string {

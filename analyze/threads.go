@@ -36,7 +36,9 @@ func rowSources(sel *selection) []*rowSource {
 	for _, rs := range list {
 		rs.prepare(sel.set)
 	}
-	slices.SortStableFunc(list, func(a, b *rowSource) int { return -cmp.Compare(a.rank(), b.rank()) })
+	slices.SortStableFunc(list, func(a, b *rowSource) int {
+		return cmp.Or(-cmp.Compare(a.rank(), b.rank()), -cmp.Compare(a.src.Window.DurationS.V, b.src.Window.DurationS.V))
+	})
 	return list
 }
 
@@ -106,6 +108,15 @@ func (rs *rowSource) rank() int {
 		r++
 	}
 	return r
+}
+
+// sum adds a count over the source's rows.
+func (rs *rowSource) sum(of func(*evidence.TaskStats) evidence.Opt[uint64]) evidence.Opt[uint64] {
+	var n evidence.Opt[uint64]
+	for _, t := range rs.rows {
+		addOpt(&n, of(t))
+	}
+	return n
 }
 
 // window is the time that the source's counts cover, in seconds.

@@ -7,25 +7,27 @@ import (
 	"ctxan/parse/evidence"
 )
 
-// traceMacro derives layer 1's figures from a trace of all the subject's
-// switches. They are the trace's own sums: they grade the rate, but they are
-// no second measurement, and the chain's first link stays missing.
+// traceMacro derives layer 1's figures from layer 2 when no counters are given:
+// from a trace of all the subject's switches its own sums, from a table of rates
+// only the rate. They grade the rate, but they are no second measurement, and
+// the chain's first link stays missing.
 func (c *caseBuild) traceMacro(machine bool) Macro {
-	m := Macro{FromTrace: true, ImpactWord: "unknown"}
-	if len(c.rows) == 0 {
+	m := Macro{ImpactWord: "unknown"}
+	rs := c.fullest()
+	if rs == nil {
 		return m
 	}
-	rs := c.rows[0]
-	m.Sources = []int{rs.src.ID}
+	m.FromTrace, m.Sources = rs.trace, []int{rs.src.ID}
 	w, okW := rs.window()
 	e := input{v: w, ok: okW, text: quantity.Time(w * 1e9), why: "the length of the capture is not known",
 		ev: Evidence{Source: rs.src.ID, Figure: "length of the capture", Value: w, Unit: "s"}}
-	s := c.traceSwitches(rs, e)
-	t := c.traceRun(rs, machine, e)
-	r := block{S: s, T: t, E: e, machine: machine}
+	if !rs.trace {
+		m.Figures = []Figure{c.sumOfRates(rs)}
+		return m
+	}
+	r := block{S: traceSwitches(rs), T: c.traceRun(rs, machine, e), E: e, M: traceMigrations(rs), machine: machine}
 	m.Figures = []Figure{r.cpus(), r.rate(), r.perActive(), r.between()}
-	if mig := c.traceMigrations(rs); mig.ok {
-		r.M = mig
+	if r.M.ok {
 		m.Figures = append(m.Figures, r.migrations(), r.migrationsPerS())
 	}
 	if c.lossy() {
@@ -37,24 +39,53 @@ func (c *caseBuild) traceMacro(machine bool) Macro {
 	return m
 }
 
-// traceSwitches is the number of switches of the subject in the rate source.
-func (c *caseBuild) traceSwitches(rs *rowSource, e input) input {
-	var l evidence.Opt[uint64]
-	var perS evidence.Opt[float64]
-	for _, t := range c.facts.Threads {
-		addOpt(&l, t.Switches)
-		addOpt(&perS, t.SwitchesPerS)
+// fullest is the source that layer 1's figures are taken from when it has none
+// of its own: a trace that saw both ends of the stints, the longest of several,
+// else the source of the rates. Figures of one are never divided by the window
+// of another.
+func (c *caseBuild) fullest() *rowSource {
+	var best *rowSource
+	for _, rs := range c.rows {
+		if rs.trace && rs.sum(runOf).OK && (best == nil || rs.src.Window.DurationS.V > best.src.Window.DurationS.V) {
+			best = rs
+		}
 	}
-	in := input{ev: Evidence{Source: rs.src.ID, Figure: "switches of the subject's threads"}, why: "switches are not in the input"}
-	switch {
-	case l.OK && rs.trace:
-		in.v, in.ok, in.text = float64(l.V), true, quantity.Count(l.V)
-	case perS.OK && e.ok:
-		in.v, in.ok = perS.V*e.v, true
-		in.text = quantity.Whole(in.v)
+	if best == nil && len(c.rows) > 0 {
+		best = c.rows[0]
 	}
-	in.ev.Value = in.v
-	return in
+	return best
+}
+
+func runOf(t *evidence.TaskStats) evidence.Opt[uint64]        { return t.RunNS }
+func delayOf(t *evidence.TaskStats) evidence.Opt[uint64]      { return t.DelayNS }
+func preemptOf(t *evidence.TaskStats) evidence.Opt[uint64]    { return t.PreemptNS }
+func migrationsOf(t *evidence.TaskStats) evidence.Opt[uint64] { return t.Migrations }
+
+func switchesOf(t *evidence.TaskStats) evidence.Opt[uint64] {
+	if t.Switches.OK || !t.Voluntary.OK && !t.Involuntary.OK {
+		return t.Switches
+	}
+	return evidence.Some(t.Voluntary.V + t.Involuntary.V)
+}
+
+// sumOfRates is the switch rate as the sum of the threads' rates.
+func (c *caseBuild) sumOfRates(rs *rowSource) Figure {
+	f := Figure{ID: FigRate, Label: "switches/s", Unit: UnitPerS, Formula: "sum of the threads"}
+	if v, ok := c.facts.Layer2.SwitchesPerS.Get(); ok {
+		f.Value, f.Arithmetic = c.facts.Layer2.SwitchesPerS, "sum of "+c.lineSpan(rs)
+		f.Inputs = []Evidence{{Source: rs.src.ID, Figure: "switches of the subject's threads", Value: v, Unit: "/s"}}
+		f.Reads = Textf("not graded: the CPU time is not in the input")
+	} else {
+		f.Missing = "the capture does not tell over which time it counted"
+	}
+	return f
+}
+
+// traceSwitches is the number of switches of the subject in a trace.
+func traceSwitches(rs *rowSource) input {
+	n := rs.sum(switchesOf)
+	return input{v: float64(n.V), ok: n.OK, text: quantity.Count(n.V), why: "switches are not in the input",
+		ev: Evidence{Source: rs.src.ID, Figure: "switches of the subject's threads", Value: float64(n.V)}}
 }
 
 // traceRun is the CPU time of the subject's threads in seconds: for the
@@ -67,31 +98,18 @@ func (c *caseBuild) traceRun(rs *rowSource, machine bool, e input) input {
 			in.v, in.ok = float64(cpus)*e.v, true
 			in.ev.Figure = "CPUs x length of the capture"
 		}
-	} else if run, ok := c.runNS(); ok {
-		in.v, in.ok = float64(run)/1e9, true
+	} else if run := rs.sum(runOf); run.V > 0 {
+		in.v, in.ok = float64(run.V)/1e9, true
 	}
 	in.text = quantity.Fixed(in.v*1e3, 2) + "\u00a0ms"
 	in.ev.Value = in.v
 	return in
 }
 
-// runNS is the time on CPU of all the subject's threads; absent when no source
-// saw both ends of their stints.
-func (c *caseBuild) runNS() (uint64, bool) {
-	var sum evidence.Opt[uint64]
-	for i := range c.facts.Threads {
-		addOpt(&sum, c.facts.Threads[i].RunNS)
-	}
-	return sum.V, sum.OK && sum.V > 0
-}
-
-func (c *caseBuild) traceMigrations(rs *rowSource) input {
-	var sum evidence.Opt[uint64]
-	for i := range c.facts.Threads {
-		addOpt(&sum, c.facts.Threads[i].Migrations)
-	}
-	return input{v: float64(sum.V), ok: sum.OK, text: quantity.Count(sum.V), why: "migrations are not in the input",
-		ev: Evidence{Source: rs.src.ID, Figure: "migrations of the subject's threads", Value: float64(sum.V)}}
+func traceMigrations(rs *rowSource) input {
+	n := rs.sum(migrationsOf)
+	return input{v: float64(n.V), ok: n.OK, text: quantity.Count(n.V), why: "migrations are not in the input",
+		ev: Evidence{Source: rs.src.ID, Figure: "migrations of the subject's threads", Value: float64(n.V)}}
 }
 
 // utilFacts tell how full the machine and the subject are.
@@ -103,33 +121,30 @@ func utilFacts(c *caseBuild) UtilFacts {
 			u.CPUs = evidence.Some(int(v + 0.5))
 		}
 	}
-	var run, wait evidence.Opt[uint64]
-	for i := range f.Threads {
-		t := &f.Threads[i]
-		addOpt(&run, t.RunNS)
-		addOpt(&wait, t.DelayNS)
-		addOpt(&wait, t.PreemptNS)
-	}
 	c.cpuFacts(&u)
-	w, okW := traceWindow(c.rows)
-	if run.OK && wait.OK && okW && preemptsKnown(f.Threads) {
-		u.Runnable = evidence.Some(float64(run.V+wait.V) / 1e9 / w)
-		if all := run.V + wait.V; all > 0 {
-			u.WaitingRun = evidence.Some(float64(wait.V) / float64(all))
-		}
+	rs := c.fullest()
+	if rs == nil || !rs.trace {
+		return u
+	}
+	w, okW := rs.window()
+	run, delay, preempt := rs.sum(runOf), rs.sum(delayOf), rs.sum(preemptOf)
+	if run.OK && (delay.OK || preempt.OK) && okW && preemptsKnown(rs) {
+		wanted := float64(run.V + delay.V + preempt.V)
+		u.Runnable = evidence.Some(wanted / 1e9 / w)
+		u.WaitingRun = evidence.Some(float64(delay.V+preempt.V) / wanted)
 	}
 	return u
 }
 
 // preemptsKnown reports whether the time that preempted threads waited for a
 // CPU is in the capture: it is, or no thread was preempted.
-func preemptsKnown(ts []ThreadFact) bool {
+func preemptsKnown(rs *rowSource) bool {
 	involuntary := false
-	for i := range ts {
-		if ts[i].PreemptNS.OK {
+	for _, t := range rs.rows {
+		if t.PreemptNS.OK {
 			return true
 		}
-		involuntary = involuntary || ts[i].States == nil || ts[i].Involuntary.V > 0
+		involuntary = involuntary || t.States == nil || t.Involuntary.V > 0
 	}
 	return !involuntary
 }
@@ -153,13 +168,4 @@ func (c *caseBuild) cpuFacts(u *UtilFacts) {
 	if n > 1 && total > 0 {
 		u.HotCPUShare = evidence.Some(float64(most) / float64(total))
 	}
-}
-
-func traceWindow(rows []*rowSource) (float64, bool) {
-	for _, rs := range rows {
-		if rs.trace {
-			return rs.window()
-		}
-	}
-	return 0, false
 }

@@ -1,9 +1,11 @@
 package analyze
 
 import (
+	"fmt"
 	"strings"
 
 	"ctxan/analyze/quantity"
+	"ctxan/analyze/signature"
 )
 
 // cannotTell is the verdict when no rule concludes anything: what is known,
@@ -17,6 +19,10 @@ func (c *caseBuild) cannotTell() Finding {
 	case c.lossy():
 		lost := max(f.Loss.LostRecords, f.Loss.LostSamples)
 		v.Summary = Textf("The recording of %s lost %s events: what is left does not show how often it switches, or why.", who, quantity.Count(lost))
+	case f.Has.Unnamed:
+		v.Summary = Textf("%s %s, and the stacks that would say why have no kernel symbols.", capital(who), c.often())
+	case f.Subject.Kind == SubjectThreads && !stacks:
+		v.Summary = Textf("%s %s, but nothing here says why.", capital(who), c.often())
 	case !threads && !stacks:
 		v.Summary = Textf("%s %s, but nothing here says which threads do it, or why.", capital(who), c.often())
 	case !stacks:
@@ -46,12 +52,12 @@ func (c *caseBuild) often() Text {
 	if r, ok := c.facts.Layer2.SwitchesPerS.Get(); ok {
 		return Textf("switches %s times a second", quantity.Whole(r))
 	}
-	return Textf("was captured")
+	return Textf("switches at a rate that is not in the input")
 }
 
 func (c *caseBuild) calmRate() bool {
 	g := c.facts.Macro.Grade
-	return g == GradeHealthy || g == GradeNormal
+	return (g == GradeHealthy || g == GradeNormal) && !c.facts.Macro.matters()
 }
 
 // decide lists the commands that give what is missing.
@@ -60,6 +66,8 @@ func (c *caseBuild) decide() []Command {
 	switch {
 	case c.lossy():
 		return []Command{{Line: strings.Replace(CaptureBoth(), "-a -g", "-a -g -m 64M", 1), Why: Textf("the same with larger buffers (as root)")}}
+	case f.Has.Unnamed:
+		return []Command{{Line: copyKallsyms, Why: Textf("the names of the kernel's frames")}}
 	case !f.Has.Threads && !f.Has.Stacks:
 		return []Command{{Line: CaptureBoth(), Why: Textf("answers both missing layers, in half a second (as root); give it to ctxan beside this file")}}
 	case !f.Has.Stacks:
@@ -69,7 +77,19 @@ func (c *caseBuild) decide() []Command {
 	case !f.Has.Counters:
 		return []Command{{Line: captureMacro(f), Why: Textf("what it costs")}}
 	}
-	return []Command{{Line: CaptureBoth(), Why: Textf("the same again, over a moment that matters (as root)")}}
+	var out []Command
+	if v, ok := f.Layer2.VoluntaryShare.Get(); ok && v < 0.5 && f.Subject.PID.OK {
+		out = append(out, Command{Line: fmt.Sprintf("grep . /sys/fs/cgroup$(cut -d: -f3- /proc/%d/cgroup)/cpu.stat", f.Subject.PID.V),
+			Why: Textf("twice, some seconds apart: whether a CPU quota holds the group back (nr_throttled)")})
+	}
+	if len(f.Blocking) > 0 && f.Blocking[0].Reason.Class == signature.ClassFutex && f.Subject.PID.OK {
+		out = append(out, Command{Line: fmt.Sprintf("perf record --call-graph dwarf -e sched:sched_switch -p %d -o callers.data -- sleep 0.2", f.Subject.PID.V),
+			Why: Textf("the callers that libc hides: which lock or condition it is (as root)")})
+	}
+	if len(out) == 0 {
+		out = append(out, Command{Line: strings.Replace(CaptureBoth(), "sleep 0.5", "sleep 3", 1), Why: Textf("a longer recording with wakeups (as root)")})
+	}
+	return out
 }
 
 // capital starts a text with a capital letter, unless a name starts it.

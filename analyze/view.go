@@ -1,9 +1,12 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -251,48 +254,72 @@ func triggerRows(f *Facts) []TriggerRow {
 	return out
 }
 
-// NameList names a few threads in prose: pools with consecutive numbers as a
-// span ("io_mgr_0 to io_mgr_3"), others one by one, at most four.
+// NameList names a few threads in prose: a pool whose numbers follow each other
+// as a span ("io_mgr_0 to io_mgr_3"), another pool by its size ("57 threads
+// render-*"), others one by one, at most four.
 func NameList(ts []ThreadFact) Text {
 	if len(ts) == 0 {
 		return nil
 	}
 	names := make([]string, 0, len(ts))
+	pools := map[string]bool{}
 	for i := range ts {
 		n := ts[i].Task.Comm
 		if n == "" {
 			n = fmt.Sprint(ts[i].Task.TID)
 		}
+		pools[poolName(n)] = true
 		if !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
-	pools := map[string]bool{}
-	for _, n := range names {
-		pools[poolName(n)] = true
-	}
-	slices.Sort(names)
+	slices.SortFunc(names, compareNumbered)
 	switch {
 	case len(names) == 1 && len(ts) > 1:
 		return Textf("%d threads %s", len(ts), Code(names[0]))
 	case len(names) == 1:
 		return Textf("%s", Code(names[0]))
-	case len(pools) == 1:
+	case len(pools) == 1 && len(names) == len(ts) && consecutive(names):
 		return Textf("%s to %s", Code(names[0]), Code(names[len(names)-1]))
+	case len(pools) == 1:
+		return Textf("%d threads %s", len(ts), Code(poolName(names[0])))
 	}
-	var t Text
-	for i, n := range names[:min(len(names), 4)] {
-		switch {
-		case i == 0:
-			t = Textf("%s", Code(n))
-		case i == len(names)-1:
-			t = Textf("%s and %s", t, Code(n))
-		default:
-			t = Textf("%s, %s", t, Code(n))
+	return enumerate(names)
+}
+
+// enumerate lists at most four names.
+func enumerate(names []string) Text {
+	t := Textf("%s", Code(names[0]))
+	shown := min(len(names), 4)
+	for i, n := range names[1:shown] {
+		sep := ", "
+		if i+2 == len(names) {
+			sep = " and "
 		}
+		t = Textf("%s%s%s", t, sep, Code(n))
 	}
-	if len(names) > 4 {
-		t = Textf("%s and %d more", t, len(names)-4)
+	if len(names) > shown {
+		t = Textf("%s and %d more", t, len(names)-shown)
 	}
 	return t
+}
+
+// number is the number that ends a name, -1 for none.
+func number(name string) int {
+	head := strings.TrimSuffix(poolName(name), "*")
+	if n, err := strconv.Atoi(name[len(head):]); err == nil && len(head) < len(name) {
+		return n
+	}
+	return -1
+}
+
+// compareNumbered orders names by their text, and their numbers as numbers.
+func compareNumbered(a, b string) int {
+	return cmp.Or(cmp.Compare(poolName(a), poolName(b)), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
+}
+
+// consecutive reports whether sorted names of one pool are numbered without a gap.
+func consecutive(names []string) bool {
+	first := number(names[0])
+	return first >= 0 && number(names[len(names)-1]) == first+len(names)-1
 }

@@ -88,12 +88,13 @@ func macroObject(m *analyze.Macro) object {
 		field{"cost", m.Cost},
 		field{"from_trace", m.FromTrace},
 		field{"figures", m.Figures},
+		field{"inputs", m.Inputs},
 		field{"source_ids", m.Sources})
 }
 
 // inputObject is a source with its hash, null unless it was asked for.
 func inputObject(s *analyze.SourceInfo) object {
-	return object{{"id", s.ID}, {"name", s.Name}, {"format", s.Format}, {"sha256", orNull(s.SHA256)}, {"read_as", s.ReadAs},
+	return object{{"id", s.ID}, {"name", s.Name}, {"path", s.Path}, {"format", s.Format}, {"sha256", orNull(s.SHA256)}, {"read_as", s.ReadAs},
 		{"window_s", s.WindowS}, {"tool", orNull(s.Tool)}, {"dropped", s.Dropped}, {"notes", s.Notes}}
 }
 

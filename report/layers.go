@@ -125,6 +125,9 @@ func shortFormula(s string) string {
 
 // macroNotes are what must be known to read the figures right.
 func (t *textReport) macroNotes(m *analyze.Macro) {
+	if len(m.Inputs) > 0 {
+		t.labelled("where", t.prose(t.inputs(m.Inputs)))
+	}
 	if len(m.Why) > 0 {
 		t.labelled("grade", t.text(m.Why, maxName))
 	}
@@ -141,6 +144,20 @@ func (t *textReport) macroNotes(m *analyze.Macro) {
 	for _, why := range reasons {
 		t.labelled("absent", t.prose(fmt.Sprintf("%s: %s", joined(labels[why]), why)))
 	}
+}
+
+// inputs tells what the letters of the formulae stand for, and where it stands.
+func (t *textReport) inputs(in []analyze.MacroInput) string {
+	var parts []string
+	for i := range in {
+		x := &in[i]
+		at := strings.Join(sourceNames(t.r, []int{x.Evidence.Source}), "")
+		if n, ok := x.Evidence.Line.Get(); ok && n > 0 {
+			at = fmt.Sprintf("%s:%d", at, n)
+		}
+		parts = append(parts, fmt.Sprintf("%s is %s, %s (%s)", x.Letter, x.Name, x.Text, at))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func costSource(c *analyze.Cost) string {

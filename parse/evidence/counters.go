@@ -54,14 +54,15 @@ func (c *Counter) Key() string {
 
 // CounterBlock is one result of perf stat (or of a tool that counts the same).
 type CounterBlock struct {
-	Pos      Pos
-	Scope    string // as printed: "process id '58931'", "'system wide'"
-	Target   Target
-	ElapsedS Opt[float64] // "seconds time elapsed"; never computed by a reader, but summed intervals count
-	UserS    Opt[float64]
-	SysS     Opt[float64]
-	Runs     int // of -r; 0 when not said. Values are then means of one run
-	Counters []Counter
+	Pos         Pos
+	Scope       string // as printed: "process id '58931'", "'system wide'"
+	Target      Target
+	ElapsedS    Opt[float64] // "seconds time elapsed"; never computed by a reader, but summed intervals count
+	UserS       Opt[float64]
+	ElapsedLine int // where ElapsedS stands; 0 when it was summed
+	SysS        Opt[float64]
+	Runs        int // of -r; 0 when not said. Values are then means of one run
+	Counters    []Counter
 
 	// Parts are the rows of an aggregation (per thread, CPU, core, cgroup),
 	// whose sum is Counters. Intervals are the rows of -I, whose sum is

@@ -59,11 +59,12 @@ type block struct {
 	timed   []cell // rows of -I
 	summary bool   // cells sum up timed
 
-	elapsed evidence.Opt[float64]
-	user    evidence.Opt[float64]
-	sys     evidence.Opt[float64]
-	runs    int
-	votes   votes
+	elapsed     evidence.Opt[float64]
+	elapsedLine int
+	user        evidence.Opt[float64]
+	sys         evidence.Opt[float64]
+	runs        int
+	votes       votes
 }
 
 func (b *block) empty() bool { return len(b.cells) == 0 && len(b.timed) == 0 }
@@ -162,7 +163,7 @@ func (b *block) evidence(drop func(line int, err error)) evidence.CounterBlock {
 	mergePMUs(main, timed)
 	out := evidence.CounterBlock{
 		Pos: evidence.Pos{Line: b.line}, Scope: b.scope, Runs: b.runs,
-		ElapsedS: b.elapsed, UserS: b.user, SysS: b.sys,
+		ElapsedS: b.elapsed, ElapsedLine: b.elapsedLine, UserS: b.user, SysS: b.sys,
 	}
 	out.Intervals = intervals(timed)
 	if len(main) == 0 {

@@ -36,7 +36,7 @@ func (r *reader) rows(no int, toks []token) bool {
 			i++ // begins nothing that is looked for
 			continue
 		}
-		if n := r.footer(toks[i:]); n > 0 {
+		if n := r.footer(no, toks[i:]); n > 0 {
 			any, start = true, -1
 			i += n
 			continue
@@ -221,10 +221,10 @@ func percent(s string, v *votes) evidence.Opt[float64] {
 
 // footer reads an elapsed, user or system time and returns how many tokens it
 // has.
-func (r *reader) footer(toks []token) int {
+func (r *reader) footer(no int, toks []token) int {
 	if toks[0].s == "Wall-clock" && len(toks) >= 5 && toks[2].s == "elapsed:" && toks[4].s == "msecs" {
 		if v, ok := parseDecimal(toks[3].s); ok {
-			r.elapsed(v/1e3, toks[3].s)
+			r.elapsed(no, v/1e3, toks[3].s)
 			return 5
 		}
 	}
@@ -247,7 +247,7 @@ func (r *reader) footer(toks []token) int {
 		if len(toks) > n+2 && !strings.HasPrefix("elapsed", strings.TrimRight(toks[n+2].s, ".%")) {
 			return 0
 		}
-		r.elapsed(v, toks[0].s)
+		r.elapsed(no, v, toks[0].s)
 		return min(n+3, len(toks))
 	case "user", "sys":
 		r.cpuTime(v, toks[n+1].s == "user")
@@ -256,9 +256,9 @@ func (r *reader) footer(toks []token) int {
 	return 0
 }
 
-func (r *reader) elapsed(v float64, text string) {
+func (r *reader) elapsed(no int, v float64, text string) {
 	if b := r.cur; b != nil && !b.closed && b.style == styleText && len(b.timed) == 0 {
-		b.elapsed, b.closed = evidence.Some(v), true
+		b.elapsed, b.elapsedLine, b.closed = evidence.Some(v), no, true
 		b.votes.add(text)
 	}
 }
