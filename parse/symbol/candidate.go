@@ -137,5 +137,5 @@ func (r *Resolver) debugFiles(img *image, c candidate) []candidate {
 		add(c.place, path.Join(dir, img.link.name), path.Join(dir, ".debug", img.link.name),
 			path.Join("/usr/lib/debug", dir, img.link.name))
 	}
-	return slices.DeleteFunc(out, func(d candidate) bool { return d.String() == img.path })
+	return slices.DeleteFunc(out, func(d candidate) bool { return d.String() == c.String() })
 }

@@ -18,6 +18,9 @@ func pretty(sym string, limit int) string {
 	if len(sym) >= limit {
 		return cut(sym, limit)
 	}
+	if name, ok := strings.CutSuffix(sym, pltSuffix); ok && name != "" {
+		return cut(pretty(name, limit)+pltSuffix, limit)
+	}
 	if i := strings.IndexByte(sym, '@'); i > 0 {
 		sym = sym[:i]
 	}
@@ -25,6 +28,27 @@ func pretty(sym string, limit int) string {
 		return sym
 	}
 	return cut(demangle.Filter(sym, demangle.NoParams, demangle.MaxLength(maxDemangled)), limit)
+}
+
+// maxPretty bounds the demangled names that are kept, in bytes.
+const maxPretty = 16 << 20
+
+// pretty is pretty with a memory: a function that is inlined everywhere comes
+// with every other address, and demangling costs more than finding it.
+func (r *Resolver) pretty(sym string) string {
+	if len(sym) < 2 || sym[0] != '_' {
+		return pretty(sym, r.opt.Limits.NameBytes)
+	}
+	if name, ok := r.names[sym]; ok {
+		return name
+	}
+	name := pretty(sym, r.opt.Limits.NameBytes)
+	if r.nameBytes += len(sym) + len(name) + 2*16; r.nameBytes > maxPretty {
+		clear(r.names)
+		r.nameBytes = 0
+	}
+	r.names[sym] = name
+	return name
 }
 
 // cut shortens s to at most limit bytes, at a character, and marks that.

@@ -33,6 +33,7 @@ type elfFile struct {
 	wide    bool // 64 bit
 	order   binary.ByteOrder
 	machine elf.Machine
+	entry   uint64 // where the program begins
 	loads   []segment
 	notes   []segment
 	secs    []section
@@ -70,7 +71,7 @@ func readELF(r io.ReaderAt, size int64) (*elfFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.machine, f.shstr = elf.Machine(h.Machine), uint32(h.Shstrndx)
+	f.machine, f.entry, f.shstr = elf.Machine(h.Machine), h.Entry, uint32(h.Shstrndx)
 	if err := f.readSegments(h); err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func (f *elfFile) header() (h elf.Header64, err error) {
 		return h, errors.New("cut in the ELF header")
 	}
 	if !f.wide {
-		h = elf.Header64{Machine: n32.Machine, Phoff: uint64(n32.Phoff), Phentsize: n32.Phentsize, Phnum: n32.Phnum,
+		h = elf.Header64{Machine: n32.Machine, Entry: uint64(n32.Entry), Phoff: uint64(n32.Phoff), Phentsize: n32.Phentsize, Phnum: n32.Phnum,
 			Shoff: uint64(n32.Shoff), Shentsize: n32.Shentsize, Shnum: n32.Shnum, Shstrndx: n32.Shstrndx}
 	}
 	return h, nil

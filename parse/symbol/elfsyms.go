@@ -23,6 +23,7 @@ type symReader struct {
 	names *names
 	spans []span            // executable, by address
 	marks map[string]uint64 // when not nil, where to put the kernel's bounds
+	only  uint16            // when not 0, the section whose symbols are read
 	out   []entry
 }
 
@@ -48,6 +49,18 @@ func (f *elfFile) symbols(lim Limits, marks map[string]uint64) (t *table, full b
 
 // symtab reads one symbol table section.
 func (f *elfFile) symtab(s *section, lim Limits, marks map[string]uint64) (*table, error) {
+	sr, err := f.readSymbols(s, lim, f.execSpans(), marks, 0)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{syms: sr.out, names: sr.names, limit: lim.NameBytes}
+	t.finish(sr.end)
+	return t, nil
+}
+
+// readSymbols reads the symbols of one section that lie in the spans; with only,
+// not 0, those of that section of code.
+func (f *elfFile) readSymbols(s *section, lim Limits, spans []span, marks map[string]uint64, only uint16) (*symReader, error) {
 	if int64(s.link) >= int64(len(f.secs)) || !f.inFile(s.off, s.size) {
 		return nil, errors.New("symbol table beyond the end of the file")
 	}
@@ -55,7 +68,7 @@ func (f *elfFile) symtab(s *section, lim Limits, marks map[string]uint64) (*tabl
 	if str.typ != elf.SHT_STRTAB || !f.inFile(str.off, str.size) || str.size > 1<<32-1 {
 		return nil, errors.New("symbol table without names")
 	}
-	sr := &symReader{f: f, lim: lim, names: &names{}, spans: f.execSpans(), marks: marks}
+	sr := &symReader{f: f, lim: lim, names: &names{}, spans: spans, marks: marks, only: only}
 	if str.size <= maxBlob {
 		b, err := f.data(str.off, str.size, maxBlob)
 		if err != nil {
@@ -65,12 +78,7 @@ func (f *elfFile) symtab(s *section, lim Limits, marks map[string]uint64) (*tabl
 	} else {
 		sr.names.r = io.NewSectionReader(f.r, int64(str.off), int64(str.size))
 	}
-	if err := sr.read(s); err != nil {
-		return nil, err
-	}
-	t := &table{syms: sr.out, names: sr.names, limit: lim.NameBytes}
-	t.finish(sr.end)
-	return t, nil
+	return sr, sr.read(s)
 }
 
 // execSpans lists what is executable, by the sections or else by the segments.
@@ -154,7 +162,7 @@ func (sr *symReader) decode(b []byte) rawSym {
 // and the labels of hand-written assembly.
 func (sr *symReader) add(s rawSym) {
 	typ := elf.ST_TYPE(s.info)
-	if s.name == 0 || s.shndx == uint16(elf.SHN_UNDEF) {
+	if s.name == 0 || s.shndx == uint16(elf.SHN_UNDEF) || sr.only != 0 && s.shndx != sr.only {
 		return
 	}
 	if sr.marks != nil && typ != elf.STT_FUNC {

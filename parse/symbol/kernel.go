@@ -46,6 +46,11 @@ func (r *Resolver) kernelSymbol(m *Mapping, addr uint64, host evidence.Host) (na
 		return "", m.Path, WhyGuest
 	case mod != "":
 		name, why = r.moduleSymbol(m, mod, addr, host)
+		if why != "" && why != WhyNoSymbol && m.Contains(addr) {
+			if n, not := r.moduleFileSymbol(m, addr); not != WhyMissing {
+				name, why = n, not
+			}
+		}
 		return name, "[" + mod + "]", why
 	}
 	k := r.kernel(m, host)
@@ -57,7 +62,7 @@ func (r *Resolver) kernelSymbol(m *Mapping, addr uint64, host evidence.Host) (na
 		return "", kernelName, WhyNoSymbol
 	}
 	k.use.Frames++
-	return pretty(name, r.opt.Limits.NameBytes), kernelName, ""
+	return r.pretty(name), kernelName, ""
 }
 
 // moduleName returns the module that a mapping is of, "" for the kernel itself.
@@ -96,7 +101,7 @@ func (r *Resolver) moduleSymbol(m *Mapping, name string, addr uint64, host evide
 		return "", WhyNoSymbol
 	}
 	k.use.Frames++
-	return pretty(sym, r.opt.Limits.NameBytes), ""
+	return r.pretty(sym), ""
 }
 
 // move returns how far a module lay from where the symbol file has it, which

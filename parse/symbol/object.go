@@ -2,6 +2,7 @@ package symbol
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -12,12 +13,17 @@ import (
 // image is an ELF file whose symbols are loaded.
 type image struct {
 	path  string
+	from  candidate // the mapped file itself; path can be its debug file
 	id    []byte
 	loads []segment
-	table *table // nil when it has no symbols at all
-	full  bool   // from .symtab: a gap between symbols is no missing symbol
+	table *table   // nil when it has no symbols at all
+	full  bool     // all functions: a gap between symbols is no missing symbol
+	more  []*table // tables asked after that: of calls through the PLT, of Go
 	link  debugLink
 	file  *file // open only for names that are not in memory
+
+	source *lineSource // of source lines; nil until one is asked for
+	golang *goTable
 }
 
 // debugLink names a separate debug file.
@@ -27,12 +33,37 @@ type debugLink struct {
 }
 
 func (i *image) close() error {
-	if i.file == nil {
-		return nil
+	var errs []error
+	if i.file != nil {
+		errs = append(errs, i.file.close())
+		i.file, i.table = nil, nil
 	}
-	f := i.file
-	i.file, i.table = nil, nil
-	return f.close()
+	if i.source != nil {
+		errs = append(errs, i.source.close())
+	}
+	return errors.Join(errs...)
+}
+
+// lookup names an address of the image's own.
+func (i *image) lookup(vaddr uint64) (name string, ok bool) {
+	if i.table != nil {
+		if name, ok = i.table.lookup(vaddr); ok {
+			return name, true
+		}
+	}
+	for _, t := range i.more {
+		if name, ok = t.lookup(vaddr); ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// location is where in an object an address lies.
+type location struct {
+	object *object // nil: in none
+	vaddr  uint64  // its own address
+	m      *Mapping
 }
 
 // object is what was found for a mapped file.
@@ -48,33 +79,33 @@ type objectKey struct{ path, id string }
 const deleted = " (deleted)"
 
 // userSymbol names a user address or says why not.
-func (r *Resolver) userSymbol(m *Mapping, addr uint64) (name, why string) {
+func (r *Resolver) userSymbol(m *Mapping, addr uint64) (name, why string, at location) {
 	switch {
 	case m.Symbol != "":
-		return m.Symbol, ""
+		return m.Symbol, "", at
 	case !m.Contains(addr):
-		return "", WhyUnmapped
+		return "", WhyUnmapped, at
 	case isAnon(m.Path) && len(m.BuildID) == 0:
-		return r.jitSymbol(m, addr)
+		name, why = r.jitSymbol(m, addr)
+		return name, why, at
 	}
 	o := r.object(m)
 	if o.img == nil {
-		return "", o.why
+		return "", o.why, at
 	}
 	vaddr, ok := o.img.vaddr(addr - m.Start + m.PgOff)
 	if !ok {
-		return "", WhyMismatch
+		return "", WhyMismatch, at
 	}
-	if o.img.table != nil {
-		if name, ok = o.img.table.lookup(vaddr); ok {
-			o.use.Frames++
-			return pretty(name, r.opt.Limits.NameBytes), ""
-		}
+	at = location{o, vaddr, m}
+	if name, ok = o.img.lookup(vaddr); ok {
+		o.use.Frames++
+		return r.pretty(name), "", at
 	}
 	if !o.img.full {
-		return "", WhyStripped
+		return "", WhyStripped, at
 	}
-	return "", WhyNoSymbol
+	return "", WhyNoSymbol, at
 }
 
 // isAnon reports whether a mapping has no file that could be found by its path.
@@ -175,7 +206,7 @@ func (r *Resolver) try(c candidate, m *Mapping) (img *image, doubt, refused, det
 	if err != nil {
 		return nil, "", WhyDamaged, err.Error()
 	}
-	img = &image{path: f.path, id: e.buildID(), loads: e.loads}
+	img = &image{path: f.path, from: c, id: e.buildID(), loads: e.loads}
 	if doubt, refused, detail = img.fits(m, c.exact); refused != "" {
 		return nil, "", refused, detail
 	}
@@ -185,6 +216,9 @@ func (r *Resolver) try(c candidate, m *Mapping) (img *image, doubt, refused, det
 	}
 	if !img.full {
 		r.loadDebug(img, c, m)
+	}
+	if err := r.loadMore(img, e); err != nil {
+		r.refused(img.path, m.Path, whyLoad(err), err.Error())
 	}
 	return img, doubt, "", ""
 }
@@ -295,6 +329,20 @@ func (r *Resolver) tryDebug(img *image, f *file) (why, detail string) {
 	if err != nil {
 		return WhyDamaged, err.Error()
 	}
+	if why, detail = r.notDebugOf(img, e, f); why != "" {
+		return why, detail
+	}
+	if err := r.load(img, e, f); err != nil {
+		return whyLoad(err), err.Error()
+	}
+	if !img.full {
+		return WhyStripped, ""
+	}
+	return "", ""
+}
+
+// notDebugOf says why a file is not a debug file of the image, "" when it is.
+func (r *Resolver) notDebugOf(img *image, e *elfFile, f *file) (why, detail string) {
 	id := e.buildID()
 	switch {
 	case len(img.id) > 0 || len(id) > 0:
@@ -303,12 +351,6 @@ func (r *Resolver) tryDebug(img *image, f *file) (why, detail string) {
 		}
 	case !sameCRC(f, img.link.crc, r.opt.Limits.FileBytes):
 		return WhyBuildID, "the checksum in .gnu_debuglink differs"
-	}
-	if err := r.load(img, e, f); err != nil {
-		return whyLoad(err), err.Error()
-	}
-	if !img.full {
-		return WhyStripped, ""
 	}
 	return "", ""
 }

@@ -14,8 +14,21 @@ import (
 // place is where symbol files are looked for: below --symfs, or on this
 // machine. Names are absolute paths of the recorded machine.
 type place struct {
-	dir  string   // in front of names, for messages and for the host
-	root *os.Root // of --symfs: neither ".." nor a link leads out of it
+	dir     string   // in front of names, for messages and for the host
+	root    *os.Root // of --symfs: neither ".." nor a link leads out of it
+	archive *archive // of --symfs that is a tar file
+}
+
+func (p *place) close() error {
+	switch {
+	case p == nil:
+		return nil
+	case p.archive != nil:
+		return p.archive.file.Close()
+	case p.root != nil:
+		return p.root.Close()
+	}
+	return nil
 }
 
 // file is an open symbol file. Only regular ones are ever opened, but for a
@@ -78,6 +91,9 @@ func openSymfs(dir string) (*place, error) {
 func (p *place) open(name string) (f *file, why string) {
 	name = path.Clean("/" + name)
 	full := filepath.Join(p.dir, filepath.FromSlash(name))
+	if p.archive != nil {
+		return p.archive.open(full, name)
+	}
 	stat, open := os.Stat, os.OpenFile
 	at := full
 	if p.root != nil {

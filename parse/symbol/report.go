@@ -17,6 +17,7 @@ type Use struct {
 	Why    string // of a refused one a Why constant; of a used one what is doubtful (a Doubt constant), or ""
 	Detail string // figures: the two build-ids, …
 	Frames int    // addresses it named
+	Lines  int    // addresses it gave a source line
 }
 
 // String says it in one line.
@@ -26,10 +27,15 @@ func (u Use) String() string {
 	if u.For != "" && u.For != u.Path {
 		fmt.Fprintf(&b, " for %s", u.For)
 	}
-	if u.Used {
-		fmt.Fprintf(&b, ": named %d addresses", u.Frames)
-	} else {
+	switch {
+	case !u.Used:
 		b.WriteString(": not used")
+	case u.Lines == 0:
+		fmt.Fprintf(&b, ": named %d addresses", u.Frames)
+	case u.Frames == 0:
+		fmt.Fprintf(&b, ": source lines of %d addresses", u.Lines)
+	default:
+		fmt.Fprintf(&b, ": named %d addresses, source lines of %d", u.Frames, u.Lines)
 	}
 	for _, s := range []string{u.Why, u.Detail} {
 		if s != "" {

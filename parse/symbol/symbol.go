@@ -14,12 +14,13 @@ import (
 	"sync"
 
 	"ctxan/parse/evidence"
+	"ctxan/parse/symbol/srcline"
 )
 
 // Options say where symbols may come from.
 type Options struct {
 	Kallsyms string // a copy of /proc/kallsyms or System.map, plain or gzip, or a vmlinux; "" for none
-	Symfs    string // a folder that holds files of the recorded machine; "" for none
+	Symfs    string // a folder, or a tar file (also gzip, bzip2, xz, zstd), with files of the recorded machine; "" for none
 	NoHost   bool   // never look at this machine's files
 	Limits   Limits
 }
@@ -31,10 +32,14 @@ type Limits struct {
 	Symbols    int   // functions of one file
 	TableBytes int64 // all symbol tables together
 	NameBytes  int   // of one symbol, mangled or not; longer ones are cut
+	DebugBytes int64 // debug information held in memory, see srcline.Budget
+	DebugWork  int64 // debug information decoded in all, in bytes: about a second for each GiB
+	SpoolBytes int64 // temporary files: an unpacked --symfs archive, large packed sections and modules
 }
 
 // DefaultLimits are the limits of zero fields.
-var DefaultLimits = Limits{FileBytes: 256 << 20, Symbols: 8 << 20, TableBytes: 512 << 20, NameBytes: 4 << 10}
+var DefaultLimits = Limits{FileBytes: 256 << 20, Symbols: 8 << 20, TableBytes: 512 << 20, NameBytes: 4 << 10,
+	DebugBytes: 256 << 20, DebugWork: 16 << 30, SpoolBytes: 4 << 30}
 
 func (l Limits) orDefault() Limits {
 	if l.FileBytes <= 0 {
@@ -48,6 +53,15 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.NameBytes <= 0 {
 		l.NameBytes = DefaultLimits.NameBytes
+	}
+	if l.DebugBytes <= 0 {
+		l.DebugBytes = DefaultLimits.DebugBytes
+	}
+	if l.DebugWork <= 0 {
+		l.DebugWork = DefaultLimits.DebugWork
+	}
+	if l.SpoolBytes <= 0 {
+		l.SpoolBytes = DefaultLimits.SpoolBytes
 	}
 	return l
 }
@@ -87,13 +101,19 @@ type Resolver struct {
 	byID    map[string]*image
 	kernels map[kernelKey]*kernel
 	syms    map[string]*kernelFile
+	modules map[objectKey]*moduleFile
 	jits    map[jitKey]*jit
 	uses    map[useKey]*Use
 	tables  int64 // bytes of all symbol tables
+	budget  srcline.Budget
+	spool   spooler
+	names   map[string]string // demangled, by mangled name
+
+	nameBytes int // of names
 }
 
 // New returns a resolver. A --kallsyms file that can't be used and a --symfs
-// that is no folder are errors that say what was seen.
+// that is no folder or archive are errors that say what was seen.
 func New(opt Options) (*Resolver, error) {
 	return newResolver(opt, thisMachine())
 }
@@ -106,11 +126,15 @@ func newResolver(opt Options, host *machine) (*Resolver, error) {
 		byID:    map[string]*image{},
 		kernels: map[kernelKey]*kernel{},
 		syms:    map[string]*kernelFile{},
+		modules: map[objectKey]*moduleFile{},
 		jits:    map[jitKey]*jit{},
 		uses:    map[useKey]*Use{},
+		budget:  srcline.Budget{Bytes: opt.Limits.DebugBytes, Work: opt.Limits.DebugWork},
+		names:   map[string]string{},
+		spool:   spooler{left: opt.Limits.SpoolBytes},
 	}
 	if opt.Symfs != "" {
-		p, err := openSymfs(opt.Symfs)
+		p, err := r.openPlace(opt.Symfs)
 		if err != nil {
 			return nil, fmt.Errorf("symfs: %w", err)
 		}
@@ -125,6 +149,7 @@ func newResolver(opt Options, host *machine) (*Resolver, error) {
 	if opt.Kallsyms != "" {
 		f := r.kernelFile(source{given: opt.Kallsyms})
 		if f.err != nil {
+			r.Close()
 			return nil, fmt.Errorf("kallsyms: %s: %w", opt.Kallsyms, f.err)
 		}
 	}
@@ -154,6 +179,14 @@ func (r *Resolver) Close() error {
 			k.file = nil
 		}
 	}
+	for _, m := range r.modules {
+		if m.file != nil {
+			errs = append(errs, m.file.close())
+			m.file, m.table = nil, nil
+		}
+	}
+	errs = append(errs, r.symfs.close())
+	r.symfs = nil
 	return errors.Join(errs...)
 }
 
@@ -172,11 +205,17 @@ func (r *Resolver) Kernel(m Mapping, addr uint64, host evidence.Host) evidence.F
 }
 
 // User names a user address, innermost first: functions inlined there, then the
-// one that holds them. There is always at least one frame; see Kernel for addr.
+// one that holds them, each with its source line where debug information of
+// the file has one. There is always at least one frame, and the last one has a
+// symbol or says Why not.
+//
+// As for Kernel, addr is looked up as it is: the mapping had to be found by the
+// address before a return address as well, so the caller knows which it is.
 func (r *Resolver) User(m Mapping, addr uint64) []evidence.Frame {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := evidence.Frame{Addr: addr, Module: m.Path}
-	f.Symbol, f.Why = r.userSymbol(&m, addr)
-	return []evidence.Frame{f}
+	var at location
+	f.Symbol, f.Why, at = r.userSymbol(&m, addr)
+	return r.withSource(f, at)
 }
