@@ -416,6 +416,22 @@ func comparePrimary(a, b *selection) int {
 	)
 }
 
+// empty reports whether a case holds nothing but counters of which none was
+// counted.
+func (s *selection) empty() bool {
+	if len(s.threads)+len(s.stacks)+len(s.profiles)+len(s.system) > 0 {
+		return false
+	}
+	for _, i := range s.blocks {
+		for _, k := range s.set.Counters[i].Counters {
+			if k.Status == evidence.StatusCounted || k.Status == evidence.StatusUnmeasurable {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (s *selection) standing() int {
 	switch {
 	case s.named && s.subject.Kind != SubjectMachine:

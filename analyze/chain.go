@@ -40,6 +40,10 @@ func (c *caseBuild) linkMacro() Link {
 		}
 		return l
 	}
+	if len(m.Implausible) > 0 {
+		l.Claim, l.Capture, l.From = Textf("The counters cannot be right: %s.", m.Implausible[0]), evidence.Some(captureMacro(&c.facts)), c.from(m.Sources)
+		return l
+	}
 	if m.Grade == GradeNone && !m.Value(FigRate).OK {
 		l.Claim = Textf("The counters given do not tell the switch rate: %s.", c.whyNoRate())
 		l.Capture = evidence.Some(captureMacro(&c.facts))
@@ -148,7 +152,7 @@ func (c *caseBuild) sumLayers() []Sum {
 		{Label: "layer 2, sum", Value: evidence.Some(two), Unit: UnitPerS, Note: Textf("%s", c.lineSpan(c.rows[0]))},
 		{Label: "layer 1", Value: evidence.Some(one), Unit: UnitPerS, Note: Textf("%s", fig.Arithmetic)},
 		{Label: "difference", Value: evidence.Some(diff), Unit: UnitRatio, Digits: -2, Mark: mark,
-			Note: Textf("allowed ±%s", quantity.Percent(agreeWithin, 0))},
+			Note: Textf("allowed ±%s", quantity.Percent(AgreeWithin, 0))},
 	}
 	if f.Hot == len(f.Threads) {
 		rows = slices.Delete(rows, 1, 2)
@@ -196,6 +200,9 @@ func (c *caseBuild) linkThreads() Link {
 	l := Link{Layer: "threads", Status: LinkMissing, Title: Textf("Who, and willingly or not?")}
 	if !f.Has.Threads {
 		l.Claim = Textf("Not captured.")
+		if c.leadersOnly() {
+			l.Claim, l.From = Textf("Main threads only: the capture was made without -t."), c.from(f.Layer2.Sources)
+		}
 		l.Capture = evidence.Some(captureThreads(f))
 		return l
 	}
@@ -336,7 +343,7 @@ func (c *caseBuild) linkStacks() Link {
 	l := Link{Layer: "stacks", Status: LinkMissing, Title: Textf("Where in the code?")}
 	switch {
 	case f.Has.Unnamed:
-		l.Claim = Textf("The stacks of %s of the switches have kernel frames without names.", quantity.Percent(c.stacks.unnamed/c.stacks.total, 1))
+		l.Claim = Textf("The stacks of %s of the switches have kernel frames without names; give that machine's symbols by --kallsyms.", quantity.Percent(c.stacks.unnamed/c.stacks.total, 1))
 		l.Capture, l.From = evidence.Some(copyKallsyms), c.from(c.stacks.sources)
 		return l
 	case !f.Has.Stacks && !f.Has.CPUStacks:
@@ -387,6 +394,10 @@ func (c *caseBuild) stacksClaim() Text {
 		return Textf("%s of the switches are involuntary: %s (%s).", quantity.Percent(c.triggerShare(), 1), t.Label(), Code(f.Triggers[t].Frame))
 	case len(f.Blocking) > 0:
 		b := f.Blocking[0]
+		if b.FrameShare > 0 && b.FrameShare < 0.95*b.Share {
+			return Textf("%s of the switches wait (%s), %s of all in %s.", quantity.Percent(b.Share, 1), b.Reason.Label,
+				quantity.Percent(b.FrameShare, 1), Code(b.Frame))
+		}
 		return Textf("%s of the switches block in %s (%s).", quantity.Percent(b.Share, 1), Code(b.Frame), b.Reason.Label)
 	case len(f.CPU) > 0:
 		b := f.CPU[0]

@@ -13,6 +13,13 @@ import (
 func (c *caseBuild) checks() []Check {
 	var out []Check
 	add := func(ks ...Check) { out = append(out, ks...) }
+	for _, t := range c.facts.Macro.Implausible {
+		add(Check{ID: "implausible", Status: CheckDiffer, Lowers: true, Text: Textf("layer 1 cannot be what it says: %s", t)})
+	}
+	if c.leadersOnly() {
+		add(Check{ID: "leaders-only", Status: CheckDiffer, Lowers: true, Text: Textf("%s shows each process's main thread only (no -t): the other threads' switches are not in it",
+			Code(c.facts.Names[c.rows[0].src.ID]))})
+	}
 	add(c.checkSums()...)
 	add(c.checkTraces()...)
 	add(c.checkHotTIDs()...)
@@ -31,7 +38,7 @@ func compareRates(a, b float64) (diff float64, m Mark) {
 		return 0, MarkNone
 	}
 	diff = (b - a) / a
-	if math.Abs(diff) <= agreeWithin {
+	if math.Abs(diff) <= AgreeWithin {
 		return diff, MarkAgree
 	}
 	return diff, MarkDiffer

@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"strings"
 
 	"ctxan/parse/evidence"
@@ -36,11 +38,11 @@ func captureThreads(f *Facts) string {
 		return fmt.Sprintf("LC_ALL=C pidstat -w -t -p %s 1 3 > pidstat.txt", joinInts(s.TIDs))
 	case s.Kind == SubjectThreads:
 		// pidstat takes processes only; a trace counts the threads themselves.
-		return fmt.Sprintf("perf record -g -e sched:sched_switch -t %s -o sched.data -- sleep 0.5", joinInts(s.TIDs))
+		return fmt.Sprintf("perf record -g --buildid-all -e sched:sched_switch -t %s -o sched.data -- sleep 0.5", joinInts(s.TIDs))
 	case s.Kind == SubjectMachine:
 		return "LC_ALL=C pidstat -w -t 1 3 > pidstat.txt"
 	case s.Kind == SubjectCommand && s.Command != "":
-		return "perf record -g -e sched:sched_switch -o sched.data -- " + commandLine(s.Command)
+		return "perf record -g --buildid-all -e sched:sched_switch -o sched.data -- " + commandLine(s.Command)
 	}
 	return "LC_ALL=C pidstat -w -t -p PID 1 3 > pidstat.txt"
 }
@@ -48,7 +50,7 @@ func captureThreads(f *Facts) string {
 // captureStacks is the command that records layer 3: of the hot threads when
 // they are known, otherwise of the whole subject.
 func captureStacks(f *Facts) string {
-	const record = "perf record -g -e sched:sched_switch "
+	const record = "perf record -g --buildid-all -e sched:sched_switch "
 	switch s := &f.Subject; {
 	case s.Kind == SubjectMachine:
 		return record + "-a -o sched.data -- sleep 0.5"
@@ -72,11 +74,11 @@ func captureStacks(f *Facts) string {
 
 // copyKallsyms is the command that saves the kernel's symbols where a capture
 // was made; they move at each boot.
-const copyKallsyms = "sudo cat /proc/kallsyms > kallsyms.txt   # there, before it reboots; then: ctxan --kallsyms kallsyms.txt ..."
+const copyKallsyms = "sudo cat /proc/kallsyms > kallsyms.txt"
 
 // CaptureBoth answers both missing layers at once, with wakeups.
 func CaptureBoth() string {
-	return "perf record -a -g -e sched:sched_switch -e sched:sched_waking -o sched.data -- sleep 0.5"
+	return "perf record -a -g --buildid-all -e sched:sched_switch -e sched:sched_waking -o sched.data -- sleep 0.5"
 }
 
 // commandLine is a command that perf printed, ready to be run again. perf drops
@@ -91,6 +93,43 @@ func commandLine(s string) string {
 		return "COMMAND"
 	}
 	return s
+}
+
+// outputFile finds the file that a printed command writes.
+var outputFile = regexp.MustCompile(`( -o | > )([^ ]+)`)
+
+// fresh renames the output of a command that would write over an input: perf
+// moves a file of that name aside, and a shell empties it.
+func (c *caseBuild) fresh(line string) string {
+	return outputFile.ReplaceAllStringFunc(line, func(m string) string {
+		p := outputFile.FindStringSubmatch(m)
+		for _, src := range c.sel.set.Sources {
+			if path.Base(src.Name) == p[2] {
+				ext := path.Ext(p[2])
+				return p[1] + strings.TrimSuffix(p[2], ext) + "-2" + ext
+			}
+		}
+		return m
+	})
+}
+
+// freshCommands makes every command of a case safe for its inputs.
+func (c *caseBuild) freshCommands() {
+	each := func(cs []Command) {
+		for i := range cs {
+			cs[i].Line = c.fresh(cs[i].Line)
+		}
+	}
+	each(c.out.Verdict.Settle)
+	each(c.out.Next)
+	for i := range c.out.Findings {
+		each(c.out.Findings[i].Next)
+	}
+	for i := range c.out.Chain {
+		if l := &c.out.Chain[i]; l.Capture.OK {
+			l.Capture.V = c.fresh(l.Capture.V)
+		}
+	}
 }
 
 // Place names where evidence stands: "perf-stat.txt:4".

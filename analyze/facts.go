@@ -76,8 +76,9 @@ type ThreadFact struct {
 	Preempt         *evidence.Histogram
 	States          *[evidence.NumStates]uint64
 	WakeCtx         *[evidence.NumWakeContexts]uint64
-	Wakers          []evidence.Waker
-	Blocking        []ReasonFact // of this thread's switches
+	Wakeups         evidence.Opt[uint64]
+	Wakers          []evidence.Waker // the most frequent; their counts may not add up to Wakeups
+	Blocking        []ReasonFact     // of this thread's switches
 	Triggers        [NumTriggers]float64
 	Evidence        []Evidence
 	Sources         []int
@@ -121,15 +122,16 @@ type TriggerFact struct {
 
 // ReasonFact is the weight of one blocking reason.
 type ReasonFact struct {
-	Reason   signature.Reason
-	Frame    string  // the frame that decided, most often
-	API      string  // the user-level call, when known: "pthread_mutex_lock"
-	Switches float64 // scaled to all switches when sampled
-	Share    float64 // of the switches (Blocking) or of the CPU samples (CPU)
-	OffNS    float64 // off-CPU time, of switches whose return was seen
-	OffN     float64
-	State    [evidence.NumStates]float64
-	Evidence []Evidence
+	Reason     signature.Reason
+	Frame      string  // the frame that decided, most often
+	FrameShare float64 // that frame's own part of Share
+	API        string  // the user-level call, when known: "pthread_mutex_lock"
+	Switches   float64 // scaled to all switches when sampled
+	Share      float64 // of the switches (Blocking) or of the CPU samples (CPU)
+	OffNS      float64 // off-CPU time, of switches whose return was seen
+	OffN       float64
+	State      [evidence.NumStates]float64
+	Evidence   []Evidence
 }
 
 // CallerFact is user code that asked to wait.
@@ -168,6 +170,7 @@ type UtilFacts struct {
 	CPUs        evidence.Opt[int]     // of the machine
 	CPUsUsed    evidence.Opt[float64] // by the subject
 	BusyShare   evidence.Opt[float64] // of all CPUs, by anyone
+	OthersUsed  evidence.Opt[float64] // CPUs used by everyone but the subject
 	Runnable    evidence.Opt[float64] // threads of the subject that want a CPU at a time: (run + delay + preempt) / window
 	WaitingRun  evidence.Opt[float64] // share of runnable time spent waiting for a CPU
 	HotCPUShare evidence.Opt[float64] // switches on the busiest CPU

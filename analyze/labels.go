@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"path"
 	"strings"
 
 	"ctxan/parse/evidence"
@@ -19,8 +20,12 @@ func labels(set *evidence.Set) map[int]string {
 		for n < len(parts[s.Name]) && !alone(parts, s.Name, n) {
 			n++
 		}
-		if s.Name == "-" {
+		switch {
+		case s.Name == "-":
 			out[s.ID] = "stdin"
+			continue
+		case strings.HasPrefix(s.Name, "/dev/fd/"), strings.HasPrefix(s.Name, "/proc/self/fd/"):
+			out[s.ID] = "pipe " + path.Base(s.Name)
 			continue
 		}
 		out[s.ID] = strings.Join(parts[s.Name][len(parts[s.Name])-n:], "/")

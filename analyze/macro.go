@@ -115,7 +115,9 @@ func countText(v float64) string { return quantity.Fixed(v, 0) }
 // elapsedInput is the printed elapsed time, or the one recovered from the
 // clock and the printed "CPUs utilized", and how that was done.
 func elapsedInput(b *evidence.CounterBlock, t input) (input, string) {
-	if e, ok := b.ElapsedS.Get(); ok && e > 0 {
+	if e, ok := b.ElapsedS.Get(); ok && e <= 0 {
+		return input{why: fmt.Sprintf("the elapsed time is %s s, which cannot be", trimFixed(e))}, ""
+	} else if ok {
 		return input{v: e, ok: true, text: trimFixed(e) + "\u00a0s",
 			ev: Evidence{Source: b.Pos.Source, Line: elapsedLine(b), Figure: "seconds time elapsed", Value: e, Unit: "s"}}, ""
 	}
@@ -168,6 +170,10 @@ func macroOf(b *evidence.CounterBlock, machine bool) Macro {
 	m.Figures = []Figure{r.cpus(), r.rate(), r.perActive(), r.between(), r.migrations(), r.migrationsPerS(),
 		r.ipc(), r.branches(), r.ghz(), r.faults()}
 	m.Inputs = r.inputs()
+	if m.Implausible = r.implausible(&m); len(m.Implausible) > 0 {
+		m.ImpactWord = "unknown"
+		return m
+	}
 	m.grade(machine)
 	m.cost()
 	return m
@@ -353,13 +359,11 @@ func (m *Macro) cost() {
 	m.Cost.LoCPUs, m.Cost.HiCPUs = evidence.Some(rate*lo/1e6), evidence.Some(rate*hi/1e6)
 	m.Cost.Text = m.costText(rate, lo, hi)
 	m.ImpactWord = impactWord(m.Cost.HiCPUs.V)
-	m.Impact = Textf("%s, by estimate: switching takes %s CPUs (%s a switch)", m.ImpactWord,
-		quantity.Range(quantity.Sig(m.Cost.LoCPUs.V, 2), quantity.Sig(m.Cost.HiCPUs.V, 3)), microRange(lo, hi))
+	m.Impact = Textf("%s, by estimate: switching takes %s CPUs (%s a switch)", m.ImpactWord, m.Cost.cpus(), microRange(lo, hi))
 }
 
 func (m *Macro) costText(rate, lo, hi float64) Text {
-	t := fmt.Sprintf("%s x %s = %s CPU-seconds a second", quantity.PerS(rate), microRange(lo, hi),
-		quantity.Range(quantity.Sig(m.Cost.LoCPUs.V, 2), quantity.Sig(m.Cost.HiCPUs.V, 3)))
+	t := fmt.Sprintf("%s x %s = %s CPU-seconds a second", quantity.PerS(rate), microRange(lo, hi), m.Cost.cpus())
 	if m.Cost.Bounded {
 		t += fmt.Sprintf("; the table's upper end, %s, is impossible here: only %s of CPU lie between two switches",
 			quantity.TimeSig(costHiUS*1e3, 2), quantity.TimeSig(m.Cost.BoundUS.V*1e3, 3))
@@ -367,13 +371,28 @@ func (m *Macro) costText(rate, lo, hi float64) Text {
 	return Textf("%s", t)
 }
 
+// cpus writes the range of CPUs that switching takes: 0.38–1.60.
+func (c *Cost) cpus() string {
+	return span(quantity.Sig(c.LoCPUs.V, 2), quantity.Sig(c.HiCPUs.V, 3), c.LoCPUs.V == c.HiCPUs.V)
+}
+
 // microRange writes a range of microseconds: 5–21.3 µs.
 func microRange(lo, hi float64) string {
-	l := quantity.Sig(lo, 3)
-	if lo == float64(int(lo)) {
-		l = quantity.Fixed(lo, 0)
+	short := func(v float64) string {
+		if v == float64(int(v)) {
+			return quantity.Fixed(v, 0)
+		}
+		return quantity.Sig(v, 3)
 	}
-	return quantity.With(quantity.Range(l, quantity.Sig(hi, 3)), "µs")
+	return quantity.With(span(short(lo), short(hi), lo == hi), "µs")
+}
+
+// span writes a range, or its end where both are one.
+func span(lo, hi string, same bool) string {
+	if same || lo == hi {
+		return hi
+	}
+	return quantity.Range(lo, hi)
 }
 
 // portrait is layer 1 in a phrase.

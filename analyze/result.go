@@ -193,17 +193,18 @@ func FormatValue(v float64, u Unit, digits int) string {
 
 // Macro is layer 1.
 type Macro struct {
-	Figures    []Figure
-	Grade      Grade  // of the right figure; GradeNone when it cannot be told
-	GradedOn   string // ID of the figure that was graded
-	WholeRate  Grade  // the word the whole-process rate would earn
-	Why        Text   // why the whole-process rate is not the grade
-	Impact     Text
-	ImpactWord string // "negligible", "low", "notable", "large", "unknown"
-	Cost       Cost
-	Inputs     []MacroInput
-	FromTrace  bool // rates taken from layer 2's trace, because no counters were given
-	Sources    []int
+	Figures     []Figure
+	Grade       Grade  // of the right figure; GradeNone when it cannot be told
+	GradedOn    string // ID of the figure that was graded
+	WholeRate   Grade  // the word the whole-process rate would earn
+	Why         Text   // why the whole-process rate is not the grade
+	Impact      Text
+	ImpactWord  string // "negligible", "low", "notable", "large", "unknown"
+	Cost        Cost
+	Inputs      []MacroInput
+	Implausible []Text // what the counters cannot be; they are then not graded
+	FromTrace   bool   // rates taken from layer 2's trace, because no counters were given
+	Sources     []int
 }
 
 // MacroInput is a counter behind the letter that formulae use for it.

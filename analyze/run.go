@@ -16,7 +16,7 @@ var ErrNoEvidence = errors.New("no usable evidence in any input")
 // conclude from them, and lays out the chain. It never changes the set.
 func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
 	sels, checks := selectCases(set)
-	sels = slices.DeleteFunc(sels, func(s *selection) bool { return len(s.sources) == 0 })
+	sels = slices.DeleteFunc(sels, func(s *selection) bool { return len(s.sources) == 0 || s.empty() })
 	if len(sels) == 0 {
 		return nil, ErrNoEvidence
 	}
@@ -32,8 +32,8 @@ func analyzeCase(sel *selection, rules []*Rule) *Case {
 	c := &caseBuild{sel: sel}
 	c.gather()
 	findings := runRules(&c.facts, rules)
-	if c.lossy() {
-		findings = slices.DeleteFunc(findings, func(f Finding) bool { return isCalm(f.ID) })
+	if c.lossy() || c.leadersOnly() || len(c.facts.Macro.Implausible) > 0 {
+		findings = slices.DeleteFunc(findings, func(f Finding) bool { return isCalm(f.ID) || c.leadersOnly() })
 	}
 	c.conclude(findings, rules)
 	return c.out
@@ -158,7 +158,7 @@ func (c *caseBuild) mainBlock() *evidence.CounterBlock {
 func (c *caseBuild) has() {
 	f, set := &c.facts, c.sel.set
 	f.Has.Counters = len(c.sel.blocks) > 0
-	f.Has.Threads = len(f.Threads) > 0
+	f.Has.Threads = len(f.Threads) > 0 && !c.leadersOnly()
 	for _, rs := range c.rows {
 		f.Has.States = f.Has.States || rs.states
 		f.Has.Trace = f.Has.Trace || rs.trace
@@ -175,6 +175,11 @@ func (c *caseBuild) has() {
 	}
 	_, ok := f.Macro.Figure(FigMigrations)
 	f.Has.Migrations = f.Has.Migrations || ok
+}
+
+// leadersOnly reports whether all that is known of the threads is of main threads.
+func (c *caseBuild) leadersOnly() bool {
+	return len(c.rows) > 0 && c.rows[0].src.LeadersOnly
 }
 
 func (c *caseBuild) lossOf() {
@@ -224,6 +229,7 @@ func (c *caseBuild) conclude(findings []Finding, rules []*Rule) {
 	c.out.Advice = c.verdict.Advice
 	c.out.Verdict = c.verdictOf()
 	c.out.Next = c.out.Verdict.Settle
+	c.freshCommands()
 }
 
 // lowerConfidence takes one step off a verdict for failed checks that bear on it.

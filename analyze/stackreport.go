@@ -157,48 +157,69 @@ type stackPath struct {
 	weight float64
 }
 
-// tree lists the heaviest paths, callers first. Each line's share is that of
-// the switches that pass through it on the way to the same deciding frame.
-func (s *stackFacts) tree() []TreeLine {
-	paths := s.paths()
-	var lines []TreeLine
-	used := map[string]bool{}
-	shown := 0
-	for _, p := range paths {
-		end := p.key(len(p.frames))
-		if used[end] || shown == maxTreePaths || s.suffixShare(paths, p, 0) < treeFloor {
-			continue
-		}
-		used[end] = true
-		shown++
-		for d := range p.frames {
-			fr := &p.frames[d]
-			lines = append(lines, TreeLine{Depth: d, Share: s.suffixShare(paths, p, d), Symbol: FrameName(fr),
-				File: fr.File, Line: fr.Line, Blocks: d == p.blocks})
-		}
-	}
-	return lines
-}
-
-// key names the last n frames of a path.
-func (p *stackPath) key(n int) string {
+// key names a frame in the tree.
+func (p *stackPath) key() string {
 	k := ""
-	for _, f := range p.frames[len(p.frames)-n:] {
-		k += f.Symbol + "\x00"
+	for i := range p.frames {
+		k += p.frames[i].Symbol + "\x00"
 	}
 	return k
 }
 
-// suffixShare is the share of the switches whose path ends like p from depth d on.
-func (s *stackFacts) suffixShare(paths []stackPath, p stackPath, d int) float64 {
-	n := len(p.frames) - d
-	want, w := p.key(n), 0.0
-	for i := range paths {
-		if q := &paths[i]; len(q.frames) >= n && q.key(n) == want {
-			w += q.weight
+// treeNode is a frame of the tree with the switches that pass through it on
+// this path.
+type treeNode struct {
+	frame  evidence.Frame
+	weight float64
+	blocks bool
+	kids   []*treeNode
+}
+
+// child returns the node of a frame below n, made if it is new.
+func (n *treeNode) child(f *evidence.Frame) *treeNode {
+	for _, k := range n.kids {
+		if k.frame.Symbol == f.Symbol {
+			return k
 		}
 	}
-	return w / s.total
+	k := &treeNode{frame: *f}
+	n.kids = append(n.kids, k)
+	return k
+}
+
+// tree lays the paths out callers first, the heaviest first. Below treeFloor,
+// and beyond maxTreePaths leaves, nothing is listed.
+func (s *stackFacts) tree() []TreeLine {
+	var root treeNode
+	for _, p := range s.paths() {
+		n := &root
+		for d := range p.frames {
+			n = n.child(&p.frames[d])
+			n.weight += p.weight
+			n.blocks = n.blocks || d == p.blocks
+		}
+	}
+	var lines []TreeLine
+	leaves := 0
+	var walk func(n *treeNode, depth int)
+	walk = func(n *treeNode, depth int) {
+		slices.SortStableFunc(n.kids, func(a, b *treeNode) int { return -cmp.Compare(a.weight, b.weight) })
+		shown := 0
+		for _, k := range n.kids {
+			if k.weight < treeFloor*s.total || leaves == maxTreePaths {
+				break
+			}
+			lines = append(lines, TreeLine{Depth: depth, Share: k.weight / s.total, Symbol: FrameName(&k.frame),
+				File: k.frame.File, Line: k.frame.Line, Blocks: k.blocks})
+			shown++
+			walk(k, depth+1)
+		}
+		if shown == 0 && depth > 0 {
+			leaves++
+		}
+	}
+	walk(&root, 0)
+	return lines
 }
 
 // paths cuts every stack and merges equal ones, the heaviest first.
@@ -210,7 +231,7 @@ func (s *stackFacts) paths() []stackPath {
 		if len(p.frames) == 0 {
 			continue
 		}
-		k := p.key(len(p.frames))
+		k := p.key()
 		if i, ok := by[k]; ok {
 			out[i].weight += p.weight
 			continue
@@ -219,8 +240,11 @@ func (s *stackFacts) paths() []stackPath {
 		out = append(out, p)
 	}
 	slices.SortStableFunc(out, func(a, b stackPath) int { return -cmp.Compare(a.weight, b.weight) })
-	return out[:min(len(out), 512)]
+	return out[:min(len(out), maxPaths)]
 }
+
+// maxPaths bounds the distinct paths that the tree is made of.
+const maxPaths = 512
 
 // cut drops carriers, entry code and unresolved frames, and what lies outside
 // the code that asked.

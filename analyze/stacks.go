@@ -453,6 +453,9 @@ func (r *reasonSum) fact(total float64) ReasonFact {
 		out.Share = r.Switches / total
 	}
 	out.Frame = most(r.frames)
+	if total > 0 {
+		out.FrameShare = r.frames[out.Frame] / total
+	}
 	out.API = most(r.apis)
 	return out
 }

@@ -98,6 +98,9 @@ func (rs *rowSource) countIntervals(set *evidence.Set) float64 {
 
 func (rs *rowSource) rank() int {
 	r := 0
+	if !rs.src.LeadersOnly {
+		r += 8
+	}
 	if rs.threads {
 		r += 4
 	}
@@ -222,6 +225,7 @@ func (f *ThreadFact) addDetail(t *evidence.TaskStats) {
 	addCount(&f.SleepNS, t.SleepNS)
 	addCount(&f.PreemptNS, t.PreemptNS)
 	addCount(&f.Migrations, t.Migrations)
+	addCount(&f.Wakeups, t.Wakeups)
 	for _, h := range []struct{ dst, src **evidence.Histogram }{
 		{&f.Run, &t.Run}, {&f.Delay, &t.Delay}, {&f.OffCPU, &t.OffCPU}, {&f.Preempt, &t.Preempt},
 	} {
@@ -287,6 +291,9 @@ func layer2Of(sources []*rowSource, ts []ThreadFact) Layer2 {
 	var l Layer2
 	if len(sources) == 0 {
 		return l
+	}
+	if sources[0].src.LeadersOnly {
+		return Layer2{Sources: []int{sources[0].src.ID}, Of: len(ts)}
 	}
 	for _, rs := range sources {
 		l.Sources = append(l.Sources, rs.src.ID)

@@ -14,9 +14,9 @@ const (
 	// dominantShare: a process with this share is what a system-wide capture is about.
 	dominantShare = 0.50
 
-	// agreeWithin: two captures of the same work agree within this; runs of one
+	// AgreeWithin: two captures of the same work agree within this; runs of one
 	// program differ by a few per cent from second to second.
-	agreeWithin = 0.10
+	AgreeWithin = 0.10
 
 	// contradictBeyond: beyond this factor two rates cannot be of the same load,
 	// even with the cost of tracing every switch.

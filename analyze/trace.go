@@ -71,7 +71,9 @@ func switchesOf(t *evidence.TaskStats) evidence.Opt[uint64] {
 // sumOfRates is the switch rate as the sum of the threads' rates.
 func (c *caseBuild) sumOfRates(rs *rowSource) Figure {
 	f := Figure{ID: FigRate, Label: "switches/s", Unit: UnitPerS, Formula: "sum of the threads"}
-	if v, ok := c.facts.Layer2.SwitchesPerS.Get(); ok {
+	if v, ok := c.facts.Layer2.SwitchesPerS.Get(); !ok && rs.src.LeadersOnly {
+		f.Missing = "the capture shows main threads only"
+	} else if ok {
 		f.Value, f.Arithmetic = c.facts.Layer2.SwitchesPerS, "sum of "+c.lineSpan(rs)
 		f.Inputs = []Evidence{{Source: rs.src.ID, Figure: "switches of the subject's threads", Value: v, Unit: "/s"}}
 		f.Reads = Textf("not graded: the CPU time is not in the input")
@@ -122,6 +124,9 @@ func utilFacts(c *caseBuild) UtilFacts {
 		}
 	}
 	c.cpuFacts(&u)
+	if busy, ok := u.BusyShare.Get(); ok && u.CPUs.OK && u.CPUsUsed.OK {
+		u.OthersUsed = evidence.Some(max(busy*float64(u.CPUs.V)-u.CPUsUsed.V, 0))
+	}
 	rs := c.fullest()
 	if rs == nil || !rs.trace {
 		return u

@@ -19,6 +19,10 @@ func (c *caseBuild) cannotTell() Finding {
 	case c.lossy():
 		lost := max(f.Loss.LostRecords, f.Loss.LostSamples)
 		v.Summary = Textf("The recording of %s lost %s events: what is left does not show how often it switches, or why.", who, quantity.Count(lost))
+	case len(f.Macro.Implausible) > 0:
+		v.Summary = Textf("The counters of %s contradict themselves: %s.", who, f.Macro.Implausible[0])
+	case c.leadersOnly() && !f.Has.Counters:
+		v.Summary = Textf("What %s switches is not known: the capture shows main threads only.", who)
 	case f.Has.Unnamed:
 		v.Summary = Textf("%s %s, and the stacks that would say why have no kernel symbols.", capital(who), c.often())
 	case f.Subject.Kind == SubjectThreads && !stacks:
@@ -66,8 +70,12 @@ func (c *caseBuild) decide() []Command {
 	switch {
 	case c.lossy():
 		return []Command{{Line: strings.Replace(CaptureBoth(), "-a -g", "-a -g -m 64M", 1), Why: Textf("the same with larger buffers (as root)")}}
+	case len(f.Macro.Implausible) > 0:
+		return []Command{{Line: captureMacro(f), Why: Textf("the counters again (as root)")}}
+	case c.leadersOnly() && !f.Has.Stacks:
+		return []Command{{Line: captureThreads(f), Why: Textf("the same with all threads")}}
 	case f.Has.Unnamed:
-		return []Command{{Line: copyKallsyms, Why: Textf("the names of the kernel's frames")}}
+		return []Command{{Line: copyKallsyms, Why: Textf("the names of the kernel's frames: on the machine of the capture, before it reboots; give the file by --kallsyms")}}
 	case !f.Has.Threads && !f.Has.Stacks:
 		return []Command{{Line: CaptureBoth(), Why: Textf("answers both missing layers, in half a second (as root); give it to ctxan beside this file")}}
 	case !f.Has.Stacks:
@@ -83,7 +91,7 @@ func (c *caseBuild) decide() []Command {
 			Why: Textf("twice, some seconds apart: whether a CPU quota holds the group back (nr_throttled)")})
 	}
 	if len(f.Blocking) > 0 && f.Blocking[0].Reason.Class == signature.ClassFutex && f.Subject.PID.OK {
-		out = append(out, Command{Line: fmt.Sprintf("perf record --call-graph dwarf -e sched:sched_switch -p %d -o callers.data -- sleep 0.2", f.Subject.PID.V),
+		out = append(out, Command{Line: fmt.Sprintf("perf record --call-graph dwarf --buildid-all -e sched:sched_switch -p %d -o callers.data -- sleep 0.2", f.Subject.PID.V),
 			Why: Textf("the callers that libc hides: which lock or condition it is (as root)")})
 	}
 	if len(out) == 0 {

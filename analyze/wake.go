@@ -15,8 +15,9 @@ func wakeFacts(s *Subject, ts []ThreadFact) WakeFacts {
 	pairs := map[key]*pairSum{}
 	for i := range ts {
 		t := &ts[i]
+		kept := uint64(0)
 		for _, k := range t.Wakers {
-			w.Total += k.Count
+			kept += k.Count
 			switch {
 			case k.IRQ:
 				w.IRQ += k.Count
@@ -37,6 +38,7 @@ func wakeFacts(s *Subject, ts []ThreadFact) WakeFacts {
 			}
 			p.add(k, t.Task, id.a)
 		}
+		w.Total += max(kept, t.Wakeups.V)
 	}
 	for _, p := range pairs {
 		w.Pairs = append(w.Pairs, p.fact())

@@ -180,17 +180,21 @@ func (o *opener) list(dir string) (files []string, cut bool) {
 	return files, cut
 }
 
-// stdin spools standard input into an unlinked temporary file, so that every
-// format can seek in it and none is kept in memory.
+// stdin reads standard input.
 func (o *opener) stdin() {
-	const name = "-"
 	if o.opt.Stdin == nil {
-		o.problem(name, "no standard input", "", nil)
+		o.problem("-", "no standard input", "", nil)
 		return
 	}
+	o.spool("-", o.opt.Stdin)
+}
+
+// spool keeps what cannot be seeked in an unlinked temporary file, so that
+// every format can seek in it and none is kept in memory.
+func (o *opener) spool(name string, r io.Reader) {
 	f, err := os.CreateTemp("", "ctxan-stdin-*")
 	if err != nil {
-		o.problem(name, "standard input cannot be kept: "+err.Error(), "set TMPDIR to a folder with room", err)
+		o.problem(name, "it cannot be kept: "+err.Error(), "set TMPDIR to a folder with room", err)
 		return
 	}
 	defer f.Close()
@@ -198,13 +202,13 @@ func (o *opener) stdin() {
 		o.problem(name, reason(err), "", err)
 		return
 	}
-	n, err := io.Copy(f, io.LimitReader(o.opt.Stdin, o.opt.Limits.Spool+1))
+	n, err := io.Copy(f, io.LimitReader(r, o.opt.Limits.Spool+1))
 	switch {
 	case err != nil && n == 0:
-		o.problem(name, "standard input: "+err.Error(), "", err)
+		o.problem(name, reason(err), "", err)
 		return
 	case n > o.opt.Limits.Spool:
-		o.problem(name, fmt.Sprintf("standard input is longer than %d bytes", o.opt.Limits.Spool), "give it as a file", nil)
+		o.problem(name, fmt.Sprintf("longer than %d bytes", o.opt.Limits.Spool), "give it as a file that can be seeked", nil)
 		return
 	}
 	o.read(f, n, name, true)
@@ -223,8 +227,12 @@ func (o *opener) file(path, name string, asked bool) {
 		o.problem(name, reason(err), "", err)
 		return
 	}
-	if !st.Mode().IsRegular() {
-		o.irregular(f, name, asked)
+	switch {
+	case st.Mode()&fs.ModeCharDevice != 0 && asked:
+		o.problem(name, "this is a device, not a capture", "give a file, or - for standard input", nil)
+		return
+	case !st.Mode().IsRegular(), st.Size() == 0:
+		o.irregular(f, name, asked) // files of /proc say that they are empty
 		return
 	}
 	o.read(f, st.Size(), name, asked)
@@ -237,18 +245,11 @@ func openHint(err error) string {
 	return ""
 }
 
-// irregular reads a pipe (as of process substitution) like standard input.
+// irregular reads a pipe (as of process substitution) or a file of unknown
+// size like standard input.
 func (o *opener) irregular(f *os.File, name string, asked bool) {
-	if !asked {
-		return
-	}
-	sub := *o
-	sub.opt.Stdin = f
-	before := len(o.set.Sources)
-	sub.stdin()
-	o.problems = sub.problems
-	for _, s := range o.set.Sources[before:] {
-		s.Name = name
+	if asked {
+		o.spool(name, f)
 	}
 }
 

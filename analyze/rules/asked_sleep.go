@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"time"
 
 	"ctxan/analyze"
@@ -65,9 +66,13 @@ func askedByRate(f *analyze.Facts, ws []waiter) *sleepLength {
 	}
 	a := &sleepLength{hi: off}
 	a.span = span(a)
-	a.arithmetic = text("The asked sleep lies in %s: a period of 1 / %s = %s, less %s of CPU a switch (T / S over all threads), leaves %s off CPU; "+
+	whose := ""
+	if len(ws) > 1 {
+		whose = fmt.Sprintf(", by the median thread, %d", m.t.Task.TID)
+	}
+	a.arithmetic = text("The asked sleep lies in %s%s: a period of 1 / %s = %s, less %s of CPU a switch (T / S over all threads), leaves %s off CPU; "+
 		"of that up to %s are timer slack, and waking up takes its part.",
-		a.span, quantity.PerS(m.perS), quantity.Time(period), cpuText, quantity.Time(off), quantity.Time(timerSlackNS))
+		a.span, whose, quantity.PerS(m.perS), quantity.Time(period), cpuText, quantity.Time(off), quantity.Time(timerSlackNS))
 	return a
 }
 

@@ -55,7 +55,7 @@ func wakeups() analyze.Command {
 
 // switchStacks records the subject's switches with stacks.
 func switchStacks(f *analyze.Facts, ws []waiter) analyze.Command {
-	return analyze.Command{Line: "perf record -g -e sched:sched_switch " + threadTarget(f, ws) + " -o sched.data -- sleep 0.5",
+	return analyze.Command{Line: "perf record -g --buildid-all -e sched:sched_switch " + threadTarget(f, ws) + " -o sched.data -- sleep 0.5",
 		Why: text("what each switch waits for")}
 }
 
@@ -65,9 +65,49 @@ func sleepTimers(f *analyze.Facts) analyze.Command {
 		Why: text("the length of each sleep: softexpires less the time of the sample")}
 }
 
+// kernelSymbols saves the symbols that the frames of a recording lack.
+func kernelSymbols() analyze.Command {
+	return analyze.Command{Line: "sudo cat /proc/kallsyms > kallsyms.txt",
+		Why: text("on the machine of the recording, before it reboots; then give it with --kallsyms: the names of the kernel frames")}
+}
+
+// together takes counts and stacks at the same moment, so that they compare.
+func together(f *analyze.Facts) analyze.Command {
+	who := ""
+	switch s := &f.Subject; {
+	case s.PID.OK:
+		who = fmt.Sprintf(" -p %d", s.PID.V)
+	case s.Kind == analyze.SubjectProcess && len(s.TIDs) > 0:
+		who = " -p " + ids(s.TIDs)
+	}
+	return analyze.Command{Line: "LC_ALL=C pidstat -w -t" + who + " 1 1 > pidstat.txt & " + analyze.CaptureBoth() + "; wait",
+		Why: text("counts and stacks of the same moment, so that they compare (as root)")}
+}
+
+// larger records the same with buffers that lose less.
+func larger() analyze.Command {
+	return analyze.Command{Line: strings.Replace(analyze.CaptureBoth(), "-a -g", "-a -g -m 64M", 1), Why: text("the same with larger buffers: events were lost (as root)")}
+}
+
+// settled is the end of every rule: a conclusion that is not sure, or that a
+// failed check may lower, says what would settle it.
+func settled(f *analyze.Facts, fd analyze.Finding) []analyze.Finding {
+	one, two, ok := crossRates(f)
+	switch {
+	case len(fd.Next) > 0:
+	case f.Loss.LostRecords+f.Loss.LostSamples > 0:
+		fd.Next = []analyze.Command{larger()}
+	case fd.Confidence != analyze.ConfidenceHigh, ok && max(one/two, two/one) > otherLoad:
+		fd.Next = []analyze.Command{together(f)}
+	}
+	return []analyze.Finding{fd}
+}
+
 // settle is the command that decides where the evidence does not.
 func settle(f *analyze.Facts, ws []waiter) []analyze.Command {
 	switch {
+	case f.Has.Unnamed:
+		return []analyze.Command{kernelSymbols()}
 	case !f.Has.Stacks:
 		return []analyze.Command{switchStacks(f, ws)}
 	case !f.Has.Wakeups:

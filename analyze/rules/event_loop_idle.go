@@ -24,7 +24,7 @@ func eventLoop(f *analyze.Facts) []analyze.Finding {
 	g := ground{}
 	g.decide(stacks, quantity.Percent(w.share, 1)+" of the switches wait for the next event")
 	agreeVoluntary(f, &g)
-	g.rateAgrees(f)
+	g.compare(f)
 	fd := analyze.Finding{ID: "event-loop-idle", Severity: "info", Share: some(w.share)}
 	g.apply(&fd)
 	ws := heaviest(waiters(f, ofClass(signature.ClassEvent), 0))
@@ -33,11 +33,11 @@ func eventLoop(f *analyze.Facts) []analyze.Finding {
 	} else {
 		fd.Summary = text("%s wait%s for events: %s, as an event loop should.", subjectName(f), verbS(f), partOf(f, w.share))
 	}
-	fd.Claim = text("%s of the switches block in %s (%s).", quantity.Percent(w.share, 1), code(w.top.Frame), w.top.Reason.Label)
+	fd.Claim = blocks(f, &w)
 	fd.Shown = []analyze.Text{fd.Claim}
 	if t := costBound(f); t != nil {
 		fd.Shown = append(fd.Shown, t)
 	}
 	fd.Evidence = append(rateEvidence(ws), reasonEvidence(w.reasons)...)
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }

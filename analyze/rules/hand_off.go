@@ -47,12 +47,12 @@ func handOff(f *analyze.Facts) []analyze.Finding {
 		return nil
 	}
 	fd.Summary = c.summary(f)
-	fd.Claim = c.claim()
+	fd.Claim = c.claim(f)
 	fd.Shown = c.shown(f)
 	fd.Evidence = append(rateEvidence(heaviest(allWaiters(f))), reasonEvidence(c.w.reasons)...)
 	fd.Advice = handOffAdvice(f, c)
 	fd.Next = settle(f, nil)
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }
 
 func handOffOf(f *analyze.Facts) *handOffCase {
@@ -68,7 +68,7 @@ func handOffOf(f *analyze.Facts) *handOffCase {
 	if !c.judged {
 		return nil
 	}
-	c.g.rateAgrees(f)
+	c.g.compare(f)
 	return c
 }
 
@@ -199,7 +199,11 @@ func (c *handOffCase) summary(f *analyze.Facts) analyze.Text {
 		if len(c.p.top) > 0 {
 			return text("%s and %s look like two sides of a hand-off%s: %s.", name(c.p.top[0].A), name(c.p.top[0].B), over, partOf(f, c.share))
 		}
-		return text("%s look like two sides of a hand-off%s: %s.", threadsOf(f, heaviest(allWaiters(f))), over, partOf(f, c.share))
+		ws := heaviest(allWaiters(f))
+		if len(ws) == 1 {
+			return text("%s looks like one side of a hand-off%s: %s.", threadsOf(f, ws), over, partOf(f, c.share))
+		}
+		return text("%s look like two sides of a hand-off%s: %s.", threadsOf(f, ws), over, partOf(f, c.share))
 	}
 	rate := ""
 	if r, ok := switchRate(f); ok {
@@ -234,22 +238,23 @@ func channel(r signature.Reason) string {
 	return "a " + r.Label
 }
 
-func (c *handOffCase) claim() analyze.Text {
-	switch {
-	case c.w.top != nil && c.woken >= traceShare:
-		return text("%s of the switches block in %s (%s), %s are on return from the call that woke the next task.", percent(c.w.share),
-			code(c.w.top.Frame), c.w.top.Reason.Label, percent(c.woken))
-	case c.w.top != nil:
-		return text("%s of the switches block in %s (%s).", percent(c.w.share), code(c.w.top.Frame), c.w.top.Reason.Label)
-	case c.woken > 0:
-		return text("%s of the switches are on return from the call that woke the next task.", percent(c.woken))
+func (c *handOffCase) claim(f *analyze.Facts) analyze.Text {
+	var t analyze.Text
+	if c.w.top != nil {
+		t = blocks(f, &c.w)
 	}
-	return nil
+	if c.woken >= traceShare {
+		t = sentence(t, text("%s of the switches are on return from the call that woke the next task.", percent(c.woken)))
+	}
+	if ret := triggerShare(f, analyze.TriggerReturn); switchWaits(f) && ret >= traceShare && c.returns(f) > c.woken {
+		t = sentence(t, text("%s of the switches are on return to user mode%s; whom the call woke is not told.", percent(ret), mostly(f.Triggers[analyze.TriggerReturn].Frame)))
+	}
+	return t
 }
 
 func (c *handOffCase) shown(f *analyze.Facts) []analyze.Text {
 	var out []analyze.Text
-	if t := c.claim(); t != nil {
+	if t := c.claim(f); t != nil {
 		out = append(out, t)
 	}
 	if len(c.p.top) > 0 {
@@ -288,9 +293,13 @@ func handOffRival(f *analyze.Facts) (analyze.Rival, bool) {
 	w := waitsFor(f.Blocking, byPeer)
 	switch {
 	case f.Wake.Total >= fewGaps:
-		return rejected("threads wake each other in %s of wakeups", percent(partners(f).share))
+		if p := partners(f); p.share >= traceShare {
+			return rejected(f, "pairs that wake each other in turn make %s of the wakeups", percent(p.share))
+		}
+		return rejected(f, "no two threads wake each other in turn")
 	case switchWaits(f) && w.share < traceShare && !futexHidden(f):
-		return rejected("%s of the switches wait for a pipe, a socket or an eventfd", percent(w.share))
+		return ruledOut(f, w.share, traceShare, "pipe, socket or eventfd reads; threads that wake each other",
+			"%s of the switches wait for a pipe, a socket or an eventfd", percent(w.share))
 	}
 	return candidate(f, "threads wake each other", func() (float64, string) {
 		v, because := fitShortWaits(f, 0.70, false)

@@ -20,6 +20,7 @@ func healthy(f *analyze.Facts) []analyze.Finding {
 	if !cheap(f) || odd(f) != nil {
 		return nil
 	}
+	loop := eventLoop(f)
 	g := ground{}
 	fig, why := rateInWords(f)
 	l := counters
@@ -33,28 +34,43 @@ func healthy(f *analyze.Facts) []analyze.Finding {
 	if w := waitsFor(f.Blocking, wanted); switchWaits(f) && w.ofWaits >= mainShare {
 		g.agree(stacks, quantity.Percent(w.share, 1)+" of them are ordinary waits")
 	}
-	if (g.agrees|g.decides).count() == 1 && !switchWaits(f) && !(l == threads && f.Layer2.VoluntaryShare.V >= mainShare) {
+	if one, two, ok := crossRates(f); ok && max(one, two)*costliestUS/1e6 >= cheapCPUs {
+		g.contrast(f)
+	} else {
+		g.compareWillingness(f) // both rates are next to nothing, however far apart
+	}
+	if w := f.Macro.ImpactWord; w == "notable" || w == "large" {
+		g.differs |= counters
+		g.oppose(text("with cold caches the switches would take %s of a CPU or more", percent(costShare)))
+	}
+	if g.layers() == 1 && !switchWaits(f) && !(l == threads && f.Layer2.VoluntaryShare.V >= mainShare) {
 		g.atMost(analyze.ConfidenceLow, "the rate alone: "+why)
 	} else if g.agrees&stacks == 0 {
 		g.atMost(analyze.ConfidenceMedium, "few switches, and they are voluntary; what they wait for is not in the input")
 	}
 	fd := analyze.Finding{ID: "healthy", Severity: "info", Share: evidence.Opt[float64]{}}
 	g.apply(&fd)
+	if len(loop) > 0 && loop[0].Confidence.Rank() >= fd.Confidence.Rank() {
+		return nil // said already, and with the reason
+	}
 	fd.Summary = text("%s switch%s %s: too few to cost anything that matters.", subjectName(f), es(f), fig)
 	fd.Shown = []analyze.Text{text("%s.", upper(why))}
-	if t := costBound(f); t != nil {
-		fd.Shown = append(fd.Shown, t)
+	if per, _, ok := figure(f, analyze.FigPerActive); ok && per < healthyPerS { // else the sentence before says it
+		fd.Shown = append(fd.Shown, costBound(f))
 	}
-	if len(f.Blocking) > 0 {
-		b := f.Blocking[0]
-		fd.Claim = text("%s of the switches wait in %s (%s), as they should.", quantity.Percent(b.Share, 1), code(b.Frame), b.Reason.Label)
+	if w := waitsFor(f.Blocking, wanted); switchWaits(f) && w.top != nil {
+		fd.Claim = text("%s These are ordinary waits.", blocks(f, &w))
+		fd.Shown = append(fd.Shown, fd.Claim)
 	}
 	for i := range f.Macro.Figures {
 		if fg := &f.Macro.Figures[i]; fg.ID == analyze.FigRate {
 			fd.Evidence = fg.Inputs
 		}
 	}
-	return []analyze.Finding{fd}
+	if fd.Confidence != analyze.ConfidenceHigh {
+		fd.Next = settle(f, nil)
+	}
+	return settled(f, fd)
 }
 
 // wanted are waits of a program that has nothing to do.
@@ -113,12 +129,12 @@ func odd(f *analyze.Facts) analyze.Text {
 		return t
 	}
 	if w := waitsFor(f.Blocking, troubled); switchWaits(f) && w.ofWaits >= mainShare {
-		return text("%s of the switches are %s", percent(w.share), w.top.Reason.Label)
+		return text("%s of the switches are no ordinary waits: %s", percent(w.share), labels(&w))
 	}
 	one, ok1 := f.Macro.Value(analyze.FigRate).Get()
 	two, ok2 := f.Layer2.SwitchesPerS.Get()
 	if ok1 && ok2 && !f.Macro.FromTrace && one > (1+partShare)*two && one-two > churnPerS {
-		return text("layer 1 counts %s and the threads only %s: children or threads that came and went", quantity.PerS(one), quantity.PerS(two))
+		return text("layer 1 counts %s and the threads only %s: what the rest do is not known", quantity.PerS(one), quantity.PerS(two))
 	}
 	return nil
 }
@@ -174,10 +190,12 @@ func healthyRival(f *analyze.Facts) (analyze.Rival, bool) {
 	}
 	per, txt, ok := figure(f, analyze.FigPerActive)
 	switch t := odd(f); {
+	case t == nil && cheap(f):
+		return analyze.Rival{}, false
 	case t != nil:
 		return analyze.Rival{Status: analyze.RivalRejected, Because: t}, true
 	case ok && per >= elevatedPerS:
-		return rejected("%s per active CPU is above %s", txt+"/s", quantity.Whole(elevatedPerS))
+		return rejectedByCounters("%s per active CPU is not below %s", txt+"/s", quantity.Whole(elevatedPerS))
 	}
 	return analyze.Rival{}, false
 }

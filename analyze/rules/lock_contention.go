@@ -39,7 +39,7 @@ func lockContention(f *analyze.Facts) []analyze.Finding {
 	fd.Evidence = append(rateEvidence(heaviest(allWaiters(f))), reasonEvidence(c.w.reasons)...)
 	fd.Advice = lockAdvice(&c.w)
 	fd.Next = settle(f, nil)
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }
 
 func lockOf(f *analyze.Facts) *lockCase {
@@ -74,7 +74,7 @@ func (c *lockCase) byStacks(f *analyze.Facts) {
 	if inside, ok := insideShare(f); ok && inside >= mainShare {
 		c.g.agree(threads, percent(inside)+" of the wakeups come from its own threads")
 	}
-	c.g.rateAgrees(f)
+	c.g.compare(f)
 }
 
 // byCrowd: no call has a name, but several threads wake each other, each many
@@ -146,17 +146,13 @@ func (c *lockCase) claim(f *analyze.Facts) analyze.Text {
 		return nil
 	}
 	if c.w.top.Reason.ID == "futex" {
-		return text("%s of the switches block in %s, and the call that waits has no name.", percent(c.w.share), code(c.w.top.Frame))
+		return text("%s of the switches block%s, and the call that waits has no name.", percent(c.w.share), frameOf(c.w.top))
 	}
-	in := code(c.w.top.Frame)
-	if c.w.top.API != "" {
-		in = code(c.w.top.API)
+	if api := c.w.top.API; api != "" && len(c.w.reasons) == 1 {
+		return text("%s of the switches wait for a lock (%s), most often in %s%s.", percent(c.w.share), c.w.top.Reason.Label, code(api),
+			under(f, c.w.share, c.w.top.Reason.ID))
 	}
-	by, _ := asked(f, c.w.top.Reason.ID)
-	if by != nil {
-		by = text(", %s", by)
-	}
-	return text("%s of the switches wait in %s (%s)%s.", percent(c.w.share), in, c.w.top.Reason.Label, by)
+	return blocks(f, &c.w)
 }
 
 func (c *lockCase) shown(f *analyze.Facts) []analyze.Text {
@@ -220,7 +216,7 @@ func lockRival(f *analyze.Facts) (analyze.Rival, bool) {
 	case switchWaits(f) && futexHidden(f):
 		return open("pthread_mutex_lock or its kin above the futex", "%s of the switches wait in a futex, and the call has no name", percent(futex.share))
 	case switchWaits(f) && w.share < traceShare:
-		return rejected("futex waits are %s of the switches, waits for a lock %s", percent(futex.share), percent(w.share))
+		return ruledOut(f, w.share, partShare, "the lock's caller", "futex waits are %s of the switches, waits for a lock %s", percent(futex.share), percent(w.share))
 	case switchWaits(f):
 		return open("the lock's caller", "%s of the switches wait for a lock: a part, not the most", percent(w.share))
 	case involuntaryCase(f):

@@ -43,6 +43,7 @@ func migrationChurn(f *analyze.Facts) []analyze.Finding {
 		return nil
 	}
 	g := migrationGround(f, &m, ok, &forced)
+	g.contrast(f)
 	share := max(forced.share, min(m.ratio, 1))
 	fd := analyze.Finding{ID: "migration-churn", Severity: severity(f), Share: some(share)}
 	g.apply(&fd)
@@ -51,11 +52,7 @@ func migrationChurn(f *analyze.Facts) []analyze.Finding {
 	}
 	fd.Summary = migrationSummary(f, &m, ok, &forced)
 	if forced.top != nil {
-		by, _ := asked(f, "migration")
-		if by != nil {
-			by = text(", %s", by)
-		}
-		fd.Claim = text("%s of the switches wait in %s (%s)%s.", percent(forced.share), code(forced.top.Frame), forced.top.Reason.Label, by)
+		fd.Claim = blocks(f, &forced)
 		fd.Shown = append(fd.Shown, fd.Claim)
 	}
 	if ok {
@@ -66,7 +63,7 @@ func migrationChurn(f *analyze.Facts) []analyze.Finding {
 	fd.Evidence = append(fd.Evidence, reasonEvidence(forced.reasons)...)
 	fd.Advice = migrationAdvice(&m, ok, forced.share >= partShare)
 	fd.Next = settle(f, nil)
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }
 
 // migrationGround: waits in the kernel's own migration path decide. A ratio
@@ -153,7 +150,7 @@ func migrationRival(f *analyze.Facts) (analyze.Rival, bool) {
 	}
 	fig, _ := f.Macro.Figure(analyze.FigMigrations)
 	if m.ratio < movedShare {
-		return rejected("%s of switches migrate", fig.Text())
+		return rejectedByCounters("%s of the switches migrate, below the %s that would tell", fig.Text(), quantity.Percent(movedShare, 0))
 	}
 	return candidate(f, "sched_migrate_task; affine_move_task", func() (float64, string) {
 		return min(m.ratio, 1), fig.Text() + " of switches migrate"

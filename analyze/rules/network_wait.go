@@ -8,9 +8,10 @@ import (
 // NetworkWait: threads wait for an answer from the network.
 var NetworkWait = (&waiting{
 	id: "network-wait", doc: "threads wait for a peer on the network, one request at a time",
-	pass: ofClass(signature.ClassNetwork),
-	also: func(f *analyze.Facts) float64 { return triggerShare(f, analyze.TriggerHandOff) },
-	many: "wait for a network peer", one: "waits for a network peer", noun: "waits for a network socket", look: "sk_wait_data, inet_csk_accept", fit: mostlyIdle(0.30),
+	pass:   ofClass(signature.ClassNetwork),
+	also:   func(f *analyze.Facts) float64 { return triggerShare(f, analyze.TriggerHandOff) },
+	alsoIs: "returns from a call that woke the next task",
+	many:   "wait for a network peer", one: "waits for a network peer", noun: "waits for a network socket", look: "sk_wait_data, inet_csk_accept", fit: mostlyIdle(0.30),
 	weigh: func(f *analyze.Facts, _ *wait, g *ground) {
 		if p := partners(f); p.share >= mainShare {
 			g.atMost(analyze.ConfidenceNone, "the peer is on this machine, and answers at once: a hand-off")

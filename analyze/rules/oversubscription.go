@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"ctxan/analyze"
 	"ctxan/analyze/quantity"
@@ -32,19 +34,61 @@ func oversubscribed(f *analyze.Facts) []analyze.Finding {
 	if fd.Confidence == analyze.ConfidenceNone {
 		return nil
 	}
-	fd.Summary = text("At least %s threads of %s want to run at a time, on %s CPUs: they wait for each other's slices to end.",
-		quantity.Sig(want, 2), subjectIn(f), quantity.Whole(cpus))
-	if t := f.Triggers[analyze.TriggerTick]; t.Switches > 0 {
-		fd.Claim = text("%s of the involuntary switches end a slice.", percent(t.Share))
-	} else if t := f.Triggers[analyze.TriggerTimer]; t.Switches > 0 {
-		fd.Claim = text("%s of the involuntary switches are under a timer interrupt, after stints as long as a slice.", percent(t.Share))
-	}
+	fd.Summary = text("At least %s threads of %s want to run at a time, on %s CPUs: %s.",
+		quantity.Sig(want, 2), subjectIn(f), quantity.Whole(cpus), howTheyWait(f))
+	fd.Claim = triggersShown(f)
 	fd.Shown = demandShown(f, fd.Claim)
 	fd.Evidence = rateEvidence(heaviest(allWaiters(f)))
 	fd.Advice = crowdAdvice(want, cpus)
 	fd.Next = settle(f, nil)
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }
+
+// howTheyWait says what the crowd leads to, as far as the triggers show it.
+func howTheyWait(f *analyze.Facts) string {
+	ends := triggerShare(f, analyze.TriggerTick)
+	if sliceLong(f) {
+		ends += triggerShare(f, analyze.TriggerTimer)
+	}
+	w, ok := f.Util.WaitingRun.Get()
+	switch {
+	case ends >= mainShare:
+		return "they wait for each other's slices to end"
+	case ok:
+		return "they wait for one in " + percent(w) + " of the time in which they want one"
+	}
+	return "they wait for each other"
+}
+
+// triggersShown lists what took the CPU from the threads, the most first.
+func triggersShown(f *analyze.Facts) analyze.Text {
+	var seen []analyze.Trigger
+	for t := range f.Triggers {
+		if f.Triggers[t].Switches > 0 {
+			seen = append(seen, analyze.Trigger(t))
+		}
+	}
+	slices.SortStableFunc(seen, func(a, b analyze.Trigger) int { return -cmp.Compare(f.Triggers[a].Share, f.Triggers[b].Share) })
+	var t analyze.Text
+	for i, k := range seen[:min(len(seen), maxTriggers)] {
+		label := k.Label()
+		if k == analyze.TriggerTimer && sliceLong(f) {
+			label = "under a timer interrupt, after stints as long as a slice"
+		}
+		if i == 0 {
+			t = text("Of the involuntary switches: %s %s", label, percent(f.Triggers[k].Share))
+		} else {
+			t = text("%s; %s %s", t, label, percent(f.Triggers[k].Share))
+		}
+	}
+	if t == nil {
+		return nil
+	}
+	return text("%s.", t)
+}
+
+// maxTriggers is how many triggers a sentence lists.
+const maxTriggers = 4
 
 // demand is how many CPUs the subject's threads want, when that is more than
 // the machine has, and on what ground.
@@ -135,11 +179,14 @@ func crowdAdvice(want, cpus float64) []analyze.Advice {
 type starvation struct{ want, got float64 }
 
 func (s *starvation) text(f *analyze.Facts) analyze.Text {
-	t := text("%s threads never block and yet use %s CPUs together", quantity.Whole(s.want), quantity.Fixed(s.got, 2))
-	if n, ok := f.Util.CPUs.Get(); ok && s.got < full*float64(n) {
-		return text("%s of %d: they wait for a CPU, for a quota, an affinity or other tasks", t, n)
+	t, they := text("%s threads never block and yet use %s CPUs together", quantity.Whole(s.want), quantity.Fixed(s.got, 2)), "they wait"
+	if s.want == 1 {
+		t, they = text("one thread never blocks and yet uses %s CPUs", quantity.Fixed(s.got, 2)), "it waits"
 	}
-	return text("%s: they wait for a CPU", t)
+	if n, ok := f.Util.CPUs.Get(); ok && s.got < full*float64(n) {
+		return text("%s of %d: %s for a CPU, for a quota, an affinity or other tasks", t, n, they)
+	}
+	return text("%s: %s for a CPU", t, they)
 }
 
 // starved finds threads that never block: each wants a whole CPU. What they
@@ -175,11 +222,11 @@ func oversubscribedRival(f *analyze.Facts) (analyze.Rival, bool) {
 	want, okW := f.Util.Runnable.Get()
 	switch {
 	case okW && okN && want < crowded*float64(n):
-		return rejected("%s threads want a CPU at a time, of %d CPUs", quantity.Sig(want, 2), n)
+		return rejected(f, "%s threads want a CPU at a time, of %d CPUs: below the %s that would crowd them", quantity.Sig(want, 2), n, quantity.Sig(crowded*float64(n), 2))
 	case okV && v >= willing:
-		return rejected("%s of the switches are voluntary", percent(v))
+		return rejected(f, "%s of the switches are voluntary", percent(v))
 	case okS && okV && ns < baseSliceNS:
-		return rejected("%s of CPU between switches is shorter than any slice", quantity.Time(ns))
+		return rejected(f, "%s of CPU between switches is shorter than any slice", quantity.Time(ns))
 	case okU && okN && used < float64(n)*mainShare:
 		return open("R under a timer interrupt, a slice apart", "%s of %d CPUs used", quantity.Fixed(used, 3), n)
 	}

@@ -8,9 +8,38 @@ import (
 	"ctxan/analyze/signature"
 )
 
-// rejected is a rival with the one figure that rejects it.
-func rejected(format string, args ...any) (analyze.Rival, bool) {
+// rejected is a rival with the one figure that rejects it. The figure is of
+// layers 2 and 3: where they hold the lesser part of what layer 1 counts, they
+// reject nothing.
+func rejected(f *analyze.Facts, format string, args ...any) (analyze.Rival, bool) {
+	if t := lesserPart(f); t != nil {
+		return analyze.Rival{Status: analyze.RivalNotExcluded, Because: t}, true
+	}
+	return rejectedByCounters(format, args...)
+}
+
+// rejectedByCounters is a rival that a figure of layer 1 rejects.
+func rejectedByCounters(format string, args ...any) (analyze.Rival, bool) {
 	return analyze.Rival{Status: analyze.RivalRejected, Because: text(format, args...)}, true
+}
+
+// ruledOut rejects a rival by its share of the switch stacks, when those that
+// nothing explains could not bring it to the limit.
+func ruledOut(f *analyze.Facts, share, limit float64, look, format string, args ...any) (analyze.Rival, bool) {
+	if u := untold(f); share+u >= limit {
+		return open(look, "the stacks of %s of the switches tell no reason", percent(u))
+	}
+	return rejected(f, format, args...)
+}
+
+// lesserPart says that layer 1 counts far more than the threads do: children,
+// or threads that were not captured.
+func lesserPart(f *analyze.Facts) analyze.Text {
+	one, two, ok := crossRates(f)
+	if !ok || one <= otherLoad*two {
+		return nil
+	}
+	return text("layer 1 counts %s and the threads only %s: what the others do is not in the input", quantity.PerS(one), quantity.PerS(two))
 }
 
 // open is a rival that the captures do not exclude.
@@ -26,7 +55,7 @@ func involuntaryCase(f *analyze.Facts) bool {
 }
 
 func rejectedInvoluntary(f *analyze.Facts) (analyze.Rival, bool) {
-	return rejected("%s of the switches are voluntary", quantity.Percent(f.Layer2.VoluntaryShare.V, 1))
+	return rejected(f, "%s of the switches are voluntary", quantity.Percent(f.Layer2.VoluntaryShare.V, 1))
 }
 
 // candidate ranks a cause that nothing in the input decides, by how well the
@@ -34,12 +63,15 @@ func rejectedInvoluntary(f *analyze.Facts) (analyze.Rival, bool) {
 // nothing of it, it is merely not excluded.
 func candidate(f *analyze.Facts, look string, fit func() (float64, string)) (analyze.Rival, bool) {
 	v, because := fit()
+	if f.Has.Unnamed {
+		return open(look+" (give the kernel's symbols with --kallsyms)", "%s", missing(f))
+	}
 	if v <= 0 {
 		return analyze.Rival{}, false
 	}
 	if top := solePath(f); top != nil {
 		_, of, _ := cpuPath(f, ofID(top.Reason.ID))
-		return rejected("of the CPU samples on waiting paths %s lie in %s", percent(of), code(top.Frame))
+		return rejected(f, "of the CPU samples on waiting paths %s are of one kind: %s", percent(of), top.Reason.Label)
 	}
 	r := analyze.Rival{Status: analyze.RivalCandidate, Because: text("%s", because), Look: text("%s", look), Fit: v}
 	if f.Has.Stacks || f.Has.CPUStacks || f.Has.Wakeups {
@@ -65,6 +97,8 @@ func solePath(f *analyze.Facts) *analyze.ReasonFact {
 // missing names the evidence that would tell.
 func missing(f *analyze.Facts) string {
 	switch {
+	case f.Has.Unnamed:
+		return "the kernel frames of the switches have no names"
 	case !f.Has.Stacks && !f.Has.Wakeups:
 		return "what each switch waits for, and who wakes whom, is not in the input"
 	case !f.Has.Stacks:

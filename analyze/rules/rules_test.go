@@ -97,6 +97,21 @@ func wantLine(t *testing.T, c *analyze.Case, fd *analyze.Finding, id, key, want 
 			t.Errorf("verdict: %s, want %s", got, want)
 		}
 		return
+	case "not":
+		for i := range c.Findings {
+			for _, l := range sentences(&c.Findings[i]) {
+				if strings.Contains(l, want) {
+					t.Errorf("%q is in %q", want, l)
+				}
+			}
+		}
+		return
+	case "because":
+		i := slices.IndexFunc(c.Rivals, func(r analyze.Rival) bool { return r.ID == id })
+		if i < 0 || !strings.Contains(strings.ReplaceAll(c.Rivals[i].Because.String(), "\u00a0", " "), want) {
+			t.Errorf("because: %v, want %s", c.Rivals, want)
+		}
+		return
 	case "rival":
 		i := slices.IndexFunc(c.Rivals, func(r analyze.Rival) bool { return r.ID == id })
 		if i < 0 || string(c.Rivals[i].Status) != want {
@@ -173,10 +188,51 @@ func checkManners(t *testing.T, c *analyze.Case) {
 			checkSketch(t, f.ID, a.Sketch)
 		}
 		for _, n := range f.Next {
-			if strings.Count(n.Line, " -t ") > 1 || (strings.Contains(n.Line, " -a ") && strings.Contains(n.Line, " -p ")) {
-				t.Errorf("%s: %q does not work as printed", f.ID, n.Line)
+			for _, one := range strings.Split(n.Line, " & ") {
+				if perf := strings.Contains(one, "perf record"); perf && strings.Count(one, " -t ") > 1 || (strings.Contains(one, " -a ") && strings.Contains(one, " -p ")) {
+					t.Errorf("%s: %q does not work as printed", f.ID, n.Line)
+				}
 			}
 		}
+		if len(f.Shown) == 0 && f.ID != "cannot-tell" {
+			t.Errorf("%s: no evidence in words", f.ID)
+		}
+		if f.Confidence != analyze.ConfidenceHigh && len(f.Next) == 0 {
+			t.Errorf("%s: %s confidence, and nothing that would settle it", f.ID, f.Confidence)
+		}
+		checkWords(t, f)
+	}
+}
+
+// sentences are all that a finding says.
+func sentences(f *analyze.Finding) []string {
+	lines := append(texts(f.Shown), texts(f.Against)...)
+	lines = append(lines, f.Summary.String(), f.Claim.String(), f.Ground.String())
+	for _, a := range f.Advice {
+		lines = append(lines, a.Do.String())
+	}
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], "\u00a0", " ")
+	}
+	return lines
+}
+
+// checkWords holds the sentences of a finding against what was wrong with them once.
+func checkWords(t *testing.T, f *analyze.Finding) {
+	t.Helper()
+	for _, l := range sentences(f) {
+		for _, bad := range []string{"called from", "are wait for", "1 threads", "within 1", "within 2", "within 3", "within 4"} {
+			if strings.Contains(l, bad) {
+				t.Errorf("%s: %q in %q", f.ID, bad, l)
+			}
+		}
+	}
+	said := map[string]bool{}
+	for _, l := range texts(f.Shown) {
+		if said[l] {
+			t.Errorf("%s: said twice: %q", f.ID, l)
+		}
+		said[l] = true
 	}
 }
 

@@ -24,7 +24,7 @@ func yieldSpin(f *analyze.Facts) []analyze.Finding {
 	if g == nil || share < partShare {
 		return nil
 	}
-	g.rateAgrees(f)
+	g.compare(f)
 	fd := analyze.Finding{ID: "sched-yield-spin", Severity: severity(f), Share: some(share)}
 	g.apply(&fd)
 	if fd.Confidence == analyze.ConfidenceNone {
@@ -41,7 +41,7 @@ func yieldSpin(f *analyze.Facts) []analyze.Finding {
 	fd.Evidence = rateEvidence(ws)
 	fd.Advice = yieldAdvice(f)
 	fd.Next = settle(f, ws)
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }
 
 // yieldOf looks for yields by the best evidence there is.
@@ -62,8 +62,8 @@ func yieldOf(f *analyze.Facts) (float64, *ground) {
 	}
 	g.fit(fmt.Sprintf("%s of the switches are involuntary", percent(1-v)))
 	g.fit(fmt.Sprintf("only %s of CPU lie between them, far less than any slice", quantity.Time(ns)))
-	if path, of, top := cpuPath(f, yields); path >= cpuPathShare && of >= dominance {
-		g.decide(stacks, fmt.Sprintf("%s of the CPU samples lie in %s", percent(path), top.Frame))
+	if path, of, _ := cpuPath(f, yields); path >= cpuPathShare && of >= dominance {
+		g.decide(stacks, percent(path)+" of the CPU samples lie in a yield")
 		g.agree(threads, "the rates are those of yields")
 		return 1 - v, g
 	}
@@ -79,10 +79,10 @@ func agreeInvoluntary(f *analyze.Facts, g *ground) {
 
 func yieldClaim(f *analyze.Facts, share float64) analyze.Text {
 	if t := f.Triggers[analyze.TriggerYield]; t.Switches > 0 {
-		return text("%s of the switches are in %s.", percent(share), code(signature.Base(t.Frame)))
+		return text("%s of the switches are yields%s.", percent(share), mostly(t.Frame))
 	}
 	if path, _, top := cpuPath(f, yields); top != nil {
-		return text("%s of the CPU samples lie in %s.", percent(path), code(top.Frame))
+		return text("%s of the CPU samples lie in a yield%s.", percent(path), mostly(top.Frame))
 	}
 	return nil
 }
@@ -112,6 +112,8 @@ func yieldAdvice(f *analyze.Facts) []analyze.Advice {
 	}
 }
 
+const yieldLook = "__x64_sys_sched_yield; involuntary, microseconds apart"
+
 func yieldRival(f *analyze.Facts) (analyze.Rival, bool) {
 	if len(yieldSpin(f)) > 0 {
 		return analyze.Rival{}, false
@@ -119,11 +121,15 @@ func yieldRival(f *analyze.Facts) (analyze.Rival, bool) {
 	v, ok := f.Layer2.VoluntaryShare.Get()
 	switch {
 	case ok && v >= willing:
-		return rejected("%s of the switches are voluntary; a yield is not", percent(v))
+		return rejected(f, "%s of the switches are voluntary; a yield is not", percent(v))
 	case f.Has.Stacks:
-		return rejected("no switch is in sched_yield")
+		share := triggerShare(f, analyze.TriggerYield)
+		if share > 0 {
+			return ruledOut(f, share, partShare, yieldLook, "%s of the switches are in sched_yield", percent(share))
+		}
+		return ruledOut(f, share, partShare, yieldLook, "no switch is in sched_yield")
 	}
-	return candidate(f, "__x64_sys_sched_yield; involuntary, microseconds apart", func() (float64, string) {
+	return candidate(f, yieldLook, func() (float64, string) {
 		if !worthRanking(f) {
 			return 0, ""
 		}

@@ -46,7 +46,7 @@ func shortSleep(f *analyze.Facts) []analyze.Finding {
 	fd.Advice = c.advice(f)
 	fd.Next = append([]analyze.Command{sleepTimers(f)}, settle(f, c.ws)...)
 	fd.Impact = c.impact(f)
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }
 
 // sleepers looks for the threads by the best evidence there is.
@@ -73,7 +73,7 @@ func sleepersByStacks(f *analyze.Facts) *sleepCase {
 	if all, ok := f.Layer2.SwitchesPerS.Get(); ok && all > 0 {
 		c.share = min(c.share, sumPerS(c.ws)/all) // without those that sleep long
 	}
-	what := fmt.Sprintf("%s of the switches block in %s", quantity.Percent(w.share, 1), w.top.Frame)
+	what := fmt.Sprintf("%s of the switches sleep by timer", quantity.Percent(w.share, 1))
 	if c.share >= mainShare {
 		c.g.decide(stacks, what)
 	} else {
@@ -84,7 +84,7 @@ func sleepersByStacks(f *analyze.Facts) *sleepCase {
 	if irq, ok := irqShare(c.ws); ok && irq >= fromIRQ {
 		c.g.agree(threads, "timers wake them")
 	}
-	c.g.rateAgrees(f)
+	c.g.compare(f)
 	return c
 }
 
@@ -97,7 +97,7 @@ func sleepersByCPU(f *analyze.Facts) *sleepCase {
 		return nil
 	}
 	c := &sleepCase{cpu: share, top: top, ws: voluntaryThreads(f, minPollPerS)}
-	path := fmt.Sprintf("%s of the CPU samples lie in %s, the only waiting path of weight", quantity.Percent(share, 2), top.Frame)
+	path := fmt.Sprintf("%s of the CPU samples lie on the way into a timer sleep, the only waiting path of weight", quantity.Percent(share, 2))
 	if len(c.ws) == 0 {
 		return c.withoutThreads(f, path)
 	}
@@ -107,7 +107,7 @@ func sleepersByCPU(f *analyze.Facts) *sleepCase {
 	}
 	c.g.decide(stacks, path)
 	c.g.agree(threads, fmt.Sprintf("%d threads give the CPU up by themselves, %s", len(c.ws), rateSpan(c.ws)))
-	c.g.rateAgrees(f)
+	c.g.compare(f)
 	return c
 }
 
@@ -205,14 +205,22 @@ func (c *sleepCase) claim(f *analyze.Facts) analyze.Text {
 	if c.top == nil {
 		return nil
 	}
-	by, _ := asked(f, "timer-sleep")
-	if by != nil {
-		by = text(", %s", by)
-	}
 	if switchWaits(f) {
-		return text("%s of the switches block in %s%s.", quantity.Percent(c.top.Share, 1), code(c.top.Frame), by)
+		w := waitsFor(f.Blocking, timerSleep)
+		return blocks(f, &w)
 	}
-	return text("%s of the CPU samples lie on the way into the sleep (%s)%s.", quantity.Percent(c.cpu, 2), code(c.top.Frame), by)
+	frame := text("%s", code(c.top.Frame))
+	if len(c.top.Evidence) == 0 { // of stacks, not a row of its own
+		frame = text("most often %s", frame)
+	}
+	t := text("%s of the CPU samples lie on the way into the sleep (%s)", quantity.Percent(c.cpu, 2), frame)
+	if k := caller(f, "timer-sleep"); k != nil {
+		return text("%s, %s under %s.", t, quantity.Percent(k.Share, 2), place(k))
+	}
+	if k := heaviestUser(f); k != nil {
+		return text("%s; the heaviest user code is %s, on the stack in %s of the samples.", t, place(k), quantity.Percent(k.Share, 2))
+	}
+	return text("%s.", t)
 }
 
 // shown sets out the evidence with its arithmetic.
@@ -251,7 +259,11 @@ func (c *sleepCase) cite(f *analyze.Facts) []analyze.Evidence {
 	if c.top != nil {
 		out = append(out, c.top.Evidence...)
 	}
-	if k := caller(f, "timer-sleep"); k != nil {
+	k := caller(f, "timer-sleep")
+	if k == nil && !switchWaits(f) {
+		k = heaviestUser(f)
+	}
+	if k != nil {
 		out = append(out, k.Evid)
 	}
 	return out
@@ -263,12 +275,13 @@ func (c *sleepCase) unknowns(f *analyze.Facts) []analyze.Text {
 	if a := askedSleep(f, c.ws); a != nil {
 		out = append(out, text("the length of the sleep was not captured; off-CPU time says %s", a.span))
 	}
-	if k := caller(f, "timer-sleep"); k != nil && k.Share < mainShare {
-		of := "the switches"
-		if k.CPU {
-			of = "the CPU samples"
-		}
-		out = append(out, text("the caller is named in %s of %s only", quantity.Percent(k.Share, 2), of))
+	switch k := caller(f, "timer-sleep"); {
+	case k != nil && k.CPU:
+		out = append(out, text("the code that sleeps is named in %s of the CPU samples only", quantity.Percent(k.Share, 2)))
+	case k != nil && k.Share < mainShare:
+		out = append(out, text("the code that sleeps is named in %s of the switches only", quantity.Percent(k.Share, 2)))
+	case k == nil && !switchWaits(f) && heaviestUser(f) != nil:
+		out = append(out, text("the rows of a printed profile do not tell whose calls end in the sleep"))
 	}
 	return out
 }
@@ -289,9 +302,9 @@ func shortSleepRival(f *analyze.Facts) (analyze.Rival, bool) {
 	w := waitsFor(f.Blocking, timerSleep)
 	switch {
 	case switchWaits(f) && w.share < partShare:
-		return rejected("timer sleeps are %s of the switches", quantity.Percent(w.share, 1))
+		return ruledOut(f, w.share, partShare, look, "timer sleeps are %s of the switches", quantity.Percent(w.share, 1))
 	case switchWaits(f):
-		return rejected("threads sleep, but fewer than %d times a second", minPollPerS)
+		return rejected(f, "threads sleep, but fewer than %d times a second", minPollPerS)
 	case involuntaryCase(f):
 		return rejectedInvoluntary(f)
 	}

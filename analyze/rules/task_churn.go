@@ -37,6 +37,7 @@ func taskChurn(f *analyze.Facts) []analyze.Finding {
 	if v, ok := f.Layer2.VoluntaryShare.Get(); ok && independent(f) && v >= mainShare {
 		g.agree(threads, percent(v)+" of them are voluntary")
 	}
+	g.contrast(f)
 	if !f.Has.Stacks {
 		g.atMost(analyze.ConfidenceLow, fmt.Sprintf("a fit: %d of its %d tasks end within the capture after a switch or two; the end of a program looks alike", ended, all))
 	}
@@ -44,7 +45,7 @@ func taskChurn(f *analyze.Facts) []analyze.Finding {
 	g.apply(&fd)
 	fd.Summary = churnSummary(f, ended, share)
 	if w.top != nil {
-		fd.Claim = text("%s of the switches block in %s (%s).", percent(w.share), code(w.top.Frame), w.top.Reason.Label)
+		fd.Claim = blocks(f, &w)
 		fd.Shown = append(fd.Shown, fd.Claim)
 	}
 	if ended > 0 {
@@ -57,7 +58,7 @@ func taskChurn(f *analyze.Facts) []analyze.Finding {
 		{Do: text("In a shell, use built-ins and one process for many items (xargs, awk) instead of a command for each.")},
 	}
 	fd.Next = []analyze.Command{{Line: "perf record -a -g -e sched:sched_process_fork -e sched:sched_process_exec -o churn.data -- sleep 1", Why: text("who starts what, how often (as root)")}}
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }
 
 // churnPerS: fewer waits for children than this are a shell at work. Practice.

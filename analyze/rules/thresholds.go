@@ -37,6 +37,15 @@ const (
 	// waits for work spread by more than two.
 	steadyRatio = 1.5
 
+	// differBeyond: rates further apart than this, yet within otherLoad, keep a
+	// conclusion from being sure. Practice: tracing every switch slows a program
+	// by up to a third.
+	differBeyond = 0.50
+
+	// otherLoad: beyond this factor two rates cannot be of the same load, or one
+	// of them does not see most of it.
+	otherLoad = 2.0
+
 	// alikeWithin: two rates of independent things agree this closely only when
 	// one makes the other. Practice.
 	alikeWithin = 0.05

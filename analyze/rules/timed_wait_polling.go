@@ -51,12 +51,12 @@ func timedWait(f *analyze.Facts) []analyze.Finding {
 		verb = "wake" + s(len(c.ws)) + " as if by time limit"
 	}
 	fd.Summary = text("%s %s, %s, and wait%s again: %s.", threadsOf(f, c.ws), verb, rateSpan(c.ws), s(len(c.ws)), partOf(f, c.share))
-	fd.Claim = text("%s of the switches block in %s (%s).", percent(c.w.share), code(c.w.top.Frame), c.w.top.Reason.Label)
+	fd.Claim = blocks(f, &c.w)
 	fd.Shown = c.shown(f, fd.Claim)
 	fd.Evidence = append(rateEvidence(c.ws), reasonEvidence(c.w.reasons)...)
 	fd.Advice = c.advice(f)
 	fd.Next = append(settle(f, c.ws), sleepTimers(f))
-	return []analyze.Finding{fd}
+	return settled(f, fd)
 }
 
 func timedOf(f *analyze.Facts) *timedCase {
@@ -101,7 +101,7 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 		}
 	}
 	agreeVoluntary(f, &c.g)
-	c.g.rateAgrees(f)
+	c.g.compare(f)
 	if c.g.decides == 0 {
 		if !c.g.timed() {
 			c.g = ground{}
@@ -151,7 +151,11 @@ func (c *timedCase) shown(f *analyze.Facts, claim analyze.Text) []analyze.Text {
 			quantity.Time(quantile(h, 0.05)), quantity.Time(quantile(h, 0.95))))
 	} else if off, ok := c.roundPeriod(f); ok {
 		m := median(c.ws)
-		out = append(out, text("The wait lasts %s: a period of 1 / %s = %s, less the CPU time of a switch.", quantity.Time(off), quantity.PerS(m.perS),
+		whose := ""
+		if len(c.ws) > 1 {
+			whose = fmt.Sprintf(", by the median thread, %d", m.t.Task.TID)
+		}
+		out = append(out, text("The wait lasts %s%s: a period of 1 / %s = %s, less the CPU time of a switch.", quantity.Time(off), whose, quantity.PerS(m.perS),
 			quantity.Time(float64(time.Second)/m.perS)))
 	}
 	if irq, ok := irqShare(c.ws); ok {
@@ -204,13 +208,13 @@ func timedWaitRival(f *analyze.Facts) (analyze.Rival, bool) {
 	irq, known := irqShare(heaviest(allWaiters(f)))
 	switch {
 	case switchWaits(f) && w.share < traceShare:
-		return rejected("%s of the switches wait in futex, epoll or poll", percent(w.share))
+		return ruledOut(f, w.share, partShare, look, "%s of the switches wait in futex, epoll or poll", percent(w.share))
 	case switchWaits(f) && w.share < partShare:
-		return rejected("futex, epoll and poll are %s of the switches", percent(w.share))
+		return ruledOut(f, w.share, partShare, look, "futex, epoll and poll are %s of the switches", percent(w.share))
 	case known && irq < mainShare:
-		return rejected("threads, not timers, wake them: %s of the wakeups", percent(1-irq))
+		return rejected(f, "threads, not timers, wake them: %s of the wakeups", percent(1-irq))
 	case switchWaits(f) && len(waiters(f, mayTimeOut, minPollPerS)) == 0 && f.Has.Threads:
-		return rejected("no thread waits in futex, epoll or poll %d times a second", minPollPerS)
+		return rejected(f, "no thread waits in futex, epoll or poll %d times a second", minPollPerS)
 	case involuntaryCase(f):
 		return rejectedInvoluntary(f)
 	}

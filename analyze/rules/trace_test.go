@@ -18,7 +18,7 @@ import (
 //	stack TID STATE N frame frame ... | frame ...                      (leaf first; kernel | user)
 //	cpu TID N frame frame ... | frame ...
 //
-// A distribution is a list of COUNTxDURATION; spaces in a frame are written ~.
+// A frame - has no name. // A distribution is a list of COUNTxDURATION; spaces in a frame are written ~.
 func readTrace(t *testing.T, raw string, b *evidence.Builder) {
 	t.Helper()
 	r := &traceReader{t: t, b: b}
@@ -154,6 +154,9 @@ func (r *traceReader) stack(t *evidence.StackTable, tid, state, n string, names 
 			continue
 		}
 		idx = append(idx, int32(len(t.Frames)))
+		if name == "-" {
+			name = ""
+		}
 		fr := evidence.Frame{Symbol: strings.ReplaceAll(name, "~", " "), Kernel: kernel, Module: "/opt/app"}
 		if kernel {
 			fr.Module = "[kernel.kallsyms]"

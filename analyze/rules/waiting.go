@@ -19,11 +19,14 @@ type waiting struct {
 	look    string // the frames that show it
 	common  bool   // worth a line when rejected
 
-	// also are switches that belong to the cause besides the waits.
-	also func(*analyze.Facts) float64
+	// also are switches that may belong to the cause besides the waits, and what
+	// they are; they are told with their own share, and decide nothing.
+	also   func(*analyze.Facts) float64
+	alsoIs string
 	// weigh adds what else speaks for or against it.
 	weigh  func(*analyze.Facts, *wait, *ground)
 	advise func(*analyze.Facts, *wait) []analyze.Advice
+	next   []analyze.Command // recordings that the advice speaks of
 	// fit ranks it where no stack decides; nil: never a candidate.
 	fit func(*analyze.Facts) (float64, string)
 	// blind ranks it by the states of a trace without stacks, which speak for it
@@ -50,32 +53,32 @@ func (k *waiting) run(f *analyze.Facts) []analyze.Finding {
 	if !switchWaits(f) || share < partShare {
 		return nil
 	}
-	g := k.judge(f, &w, share)
-	fd := analyze.Finding{ID: k.id, Severity: severity(f), Share: some(share)}
+	g := k.judge(f, &w)
+	fd := analyze.Finding{ID: k.id, Severity: severity(f), Share: some(w.share)}
 	g.apply(&fd)
 	if fd.Confidence == analyze.ConfidenceNone {
 		return nil
 	}
 	ws := waiters(f, k.pass, 0)
-	fd.Summary = k.summary(f, ws, share)
-	fd.Claim = k.claim(f, &w)
+	fd.Summary = k.summary(f, ws, &w, share)
+	fd.Claim = k.claim(f, &w, share)
 	fd.Shown = k.shown(f, &w, share)
 	fd.Evidence = append(rateEvidence(ws), reasonEvidence(w.reasons)...)
 	if k.advise != nil {
 		fd.Advice = k.advise(f, &w)
 	}
-	fd.Next = settle(f, ws)
-	return []analyze.Finding{fd}
+	fd.Next = append(settle(f, ws), k.next...)
+	return settled(f, fd)
 }
 
 // judge applies the criteria that all causes of this kind share.
-func (k *waiting) judge(f *analyze.Facts, w *wait, share float64) *ground {
+func (k *waiting) judge(f *analyze.Facts, w *wait) *ground {
 	g := &ground{}
 	what := fmt.Sprintf("%s of the switches are %s", quantity.Percent(w.share, 1), k.noun)
 	switch {
-	case share >= mainShare:
+	case w.share >= mainShare:
 		g.decide(stacks, what)
-	case w.ofWaits >= mainShare:
+	case w.ofWaits >= mainShare && w.share >= partShare:
 		g.decide(stacks, what)
 		g.atMost(analyze.ConfidenceMedium, what+", the most of those that wait, and less than half of all")
 	default:
@@ -86,27 +89,31 @@ func (k *waiting) judge(f *analyze.Facts, w *wait, share float64) *ground {
 	if v, ok := f.Layer2.VoluntaryShare.Get(); ok && independent(f) && v >= w.share-traceShare {
 		g.agree(threads, quantity.Percent(v, 1)+" of them are voluntary")
 	}
-	g.rateAgrees(f)
+	g.compare(f)
 	if k.weigh != nil {
 		k.weigh(f, w, g)
 	}
 	return g
 }
 
-func (k *waiting) summary(f *analyze.Facts, ws []waiter, share float64) analyze.Text {
+func (k *waiting) summary(f *analyze.Facts, ws []waiter, w *wait, share float64) analyze.Text {
 	ws = heaviest(ws)
+	part := text("%s", partOf(f, w.share))
+	if more := share - w.share; more >= partShare {
+		part = text("%s; %s more are %s", part, percent(more), k.alsoIs)
+	}
 	if len(ws) == 0 {
 		do := k.one
 		if plural(f) {
 			do = k.many
 		}
-		return text("%s %s: %s.", subjectName(f), do, partOf(f, share))
+		return text("%s %s: %s.", subjectName(f), do, part)
 	}
 	do := k.many
 	if len(ws) == 1 {
 		do = k.one
 	}
-	return text("%s %s, %s: %s.", threadsOf(f, ws), do, rateSpan(ws), partOf(f, share))
+	return text("%s %s, %s: %s.", threadsOf(f, ws), do, rateSpan(ws), part)
 }
 
 // heaviest are the threads that make HotShare of the rate of all of them.
@@ -121,44 +128,22 @@ func heaviest(ws []waiter) []waiter {
 	return ws
 }
 
-func (k *waiting) claim(f *analyze.Facts, w *wait) analyze.Text {
-	ids := make([]string, len(w.reasons))
-	for i, r := range w.reasons {
-		ids[i] = r.Reason.ID
+// claim is what the stacks show: the waits, and with their own share the
+// switches that may belong to them.
+func (k *waiting) claim(f *analyze.Facts, w *wait, share float64) analyze.Text {
+	t := blocks(f, w)
+	if more := share - w.share; more >= traceShare {
+		return text("%s %s of the switches are %s.", t, percent(more), k.alsoIs)
 	}
-	by, _ := asked(f, ids...)
-	if by != nil {
-		by = text(", %s", by)
-	}
-	return text("%s of the switches block in %s (%s)%s.", quantity.Percent(w.share, 1), code(w.top.Frame), w.top.Reason.Label, by)
+	return t
 }
 
 func (k *waiting) shown(f *analyze.Facts, w *wait, share float64) []analyze.Text {
-	out := []analyze.Text{k.claim(f, w)}
-	if len(w.reasons) > 1 {
-		out = append(out, parts(w))
-	}
-	if share > w.share {
-		out = append(out, text("%s more of them belong to it: %s + %s = %s.", quantity.Percent(share-w.share, 1),
-			quantity.Percent(w.share, 1), quantity.Percent(share-w.share, 1), quantity.Percent(share, 1)))
-	}
+	out := []analyze.Text{k.claim(f, w, share)}
 	if off, ok := w.meanOffNS(); ok {
 		out = append(out, text("A wait lasts %s on average: %s off CPU in %s waits.", quantity.Time(off), quantity.Time(w.offNS), quantity.Whole(w.offN)))
 	}
 	return out
-}
-
-// parts sets out what a sum of reasons is made of.
-func parts(w *wait) analyze.Text {
-	t := text("")
-	for i, r := range w.reasons[:min(len(w.reasons), 4)] {
-		sep := ", "
-		if i == 0 {
-			sep = ""
-		}
-		t = text("%s%s%s %s", t, sep, r.Reason.Label, quantity.Percent(r.Share, 1))
-	}
-	return text("Of them: %s.", t)
 }
 
 func (k *waiting) rival(f *analyze.Facts) (analyze.Rival, bool) {
@@ -177,7 +162,7 @@ func (k *waiting) rival(f *analyze.Facts) (analyze.Rival, bool) {
 	case !k.common:
 		return analyze.Rival{}, false
 	case switchWaits(f):
-		return rejected("%s of the switches are %s", quantity.Percent(share, 1), k.noun)
+		return ruledOut(f, share, partShare, k.look, "%s of the switches are %s", quantity.Percent(share, 1), k.noun)
 	case involuntaryCase(f):
 		return rejectedInvoluntary(f)
 	case k.fit == nil:

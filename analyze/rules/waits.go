@@ -102,6 +102,18 @@ func triggerShare(f *analyze.Facts, ts ...analyze.Trigger) float64 {
 // involuntaryShare is the involuntary part of the switches: of the stacks where
 // there are any, so that it adds up with their waits, else of the threads.
 func involuntaryShare(f *analyze.Facts) (float64, bool) {
+	own, ok := stacksInvoluntary(f)
+	if ok && switchWaits(f) {
+		return own, true
+	}
+	if v, ok := f.Layer2.VoluntaryShare.Get(); ok {
+		return 1 - v, true
+	}
+	return own, ok
+}
+
+// stacksInvoluntary is the involuntary part of the switches in the stacks.
+func stacksInvoluntary(f *analyze.Facts) (float64, bool) {
 	trig, blocked := 0.0, 0.0
 	for i := range f.Triggers {
 		trig += f.Triggers[i].Switches
@@ -109,16 +121,38 @@ func involuntaryShare(f *analyze.Facts) (float64, bool) {
 	for i := range f.Blocking {
 		blocked += f.Blocking[i].Switches
 	}
-	if switchWaits(f) && trig+blocked > 0 {
-		return trig / (trig + blocked), true
+	if !f.Has.Stacks || trig+blocked == 0 {
+		return 0, false
 	}
-	if v, ok := f.Layer2.VoluntaryShare.Get(); ok {
-		return 1 - v, true
+	return trig / (trig + blocked), true
+}
+
+// untold is the share of the switches in the stacks that nothing explains: no
+// stack, or one that the signature table does not know. What a rejection says
+// of the others may be true of these.
+func untold(f *analyze.Facts) float64 {
+	total, named, shares := 0.0, 0.0, 0.0
+	for i := range f.Blocking {
+		r := &f.Blocking[i]
+		if r.Share > 0 && r.Switches > 0 {
+			total = max(total, r.Switches/r.Share)
+		}
+		if r.Reason.Class != "" {
+			named += r.Switches
+			shares += r.Share
+		}
 	}
-	if f.Has.Stacks && trig > 0 {
-		return trig / (trig + blocked), true
+	trig := 0.0
+	for t := range f.Triggers {
+		trig += f.Triggers[t].Switches
+		if analyze.Trigger(t) != analyze.TriggerUnknown {
+			named += f.Triggers[t].Switches
+		}
 	}
-	return 0, false
+	if total = max(total, trig); total == 0 {
+		return max(0, 1-shares)
+	}
+	return max(0, 1-named/total)
 }
 
 // cpuPath is the weight of a waiting path in CPU samples: of all samples, and

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"ctxan/analyze"
 	"ctxan/analyze/quantity"
@@ -35,7 +36,7 @@ func wakeupPreemption(f *analyze.Facts) []analyze.Finding {
 		return nil
 	}
 	agreeInvoluntary(f, &g)
-	g.rateAgrees(f)
+	g.compare(f)
 	fd := analyze.Finding{ID: "wakeup-preemption", Severity: severity(f), Share: some(share)}
 	g.apply(&fd)
 	ws := heaviest(allWaiters(f))
@@ -51,12 +52,40 @@ func wakeupPreemption(f *analyze.Facts) []analyze.Finding {
 	}
 	fd.Evidence = rateEvidence(ws)
 	fd.Advice = []analyze.Advice{
-		{Do: text("Find who is woken (wakeups with stacks name it) and move it to another CPU, or the threads (cpuset, taskset)."),
+		{Do: text("Find which task takes the CPU, with the command given to settle it, and move it to another CPU, or the threads (cpuset, taskset)."),
 			Effects: []analyze.Effect{{Label: "switches", Value: text("those of the preempting task go with it")}}},
 		{Do: text("If it has a real-time priority that it does not need, lower it; else make it wake less often."), Price: text("its own delay")},
 	}
-	fd.Next = []analyze.Command{wakeups()}
-	return []analyze.Finding{fd}
+	switch {
+	case f.Has.Trace:
+		fd.Next = []analyze.Command{{Line: tookCPU(f, ws), Why: text("which tasks took the CPU, from the recording at hand")}}
+	default:
+		fd.Next = []analyze.Command{wakeups()}
+	}
+	return settled(f, fd)
+}
+
+// tookCPU counts, in a recording of switches, which tasks ran next after the
+// first of the threads: every switch event names both, as prev_pid=TID or as
+// COMM:TID, which depends on perf's plugins.
+func tookCPU(f *analyze.Facts, ws []waiter) string {
+	file, tid := "FILE", ""
+	if len(ws) > 0 {
+		file, tid = recordingOf(f, ws[0].t), fmt.Sprint(ws[0].t.Task.TID)
+	}
+	return "perf script -i " + file + " -F trace | grep -E '[=:]" + tid + " .*==>' | sed 's/.*==> //' | sort | uniq -c | sort -rn | head"
+}
+
+// recordingOf names a recording by perf that holds the thread's switches, by
+// the ending that perf's own files have. A name that a shell would act on is
+// left for the reader to fill in.
+func recordingOf(f *analyze.Facts, t *analyze.ThreadFact) string {
+	for _, id := range t.Sources {
+		if name := f.Names[id]; strings.HasSuffix(name, ".data") && !strings.ContainsAny(name, " '\"$`\\;&|<>()*?\n") && name[0] != '-' {
+			return name
+		}
+	}
+	return "FILE"
 }
 
 // tickRate reports whether the threads lose the CPU no more often than ticks

@@ -3,11 +3,11 @@ package rules
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"ctxan/analyze"
 	"ctxan/analyze/quantity"
+	"ctxan/analyze/signature"
 	"ctxan/parse/evidence"
 )
 
@@ -68,11 +68,13 @@ func rateSpan(ws []waiter) string {
 // partOf writes a share of the subject's switches: "90.1 % of its context switches".
 func partOf(f *analyze.Facts, share float64) string {
 	whose := "its"
-	switch f.Subject.Kind {
-	case analyze.SubjectMachine:
+	switch {
+	case f.Subject.Kind == analyze.SubjectMachine:
 		whose = "the machine's"
-	case analyze.SubjectThreads, analyze.SubjectUnknown:
+	case f.Subject.Kind == analyze.SubjectThreads, f.Subject.Kind == analyze.SubjectUnknown:
 		whose = "the"
+	case plural(f):
+		whose = "their"
 	}
 	return fmt.Sprintf("%s of %s context switches", quantity.Percent(share, 1), whose)
 }
@@ -129,49 +131,7 @@ func subjectName(f *analyze.Facts) analyze.Text {
 	return n
 }
 
-// asked names the code that asked for a wait, or says that no frame does.
-func asked(f *analyze.Facts, ids ...string) (analyze.Text, *analyze.CallerFact) {
-	c := caller(f, ids...)
-	if c == nil {
-		return nil, nil
-	}
-	return text("called from %s%s", code(c.Symbol), fileLine(c)), c
-}
-
-// caller is the user code with most weight that asked for one of the reasons.
-// Of a printed profile, whose rows tell no reason, it is the heaviest of all.
-func caller(f *analyze.Facts, ids ...string) *analyze.CallerFact {
-	var best *analyze.CallerFact
-	for i := range f.Callers {
-		c := &f.Callers[i]
-		for _, id := range ids {
-			if c.Reason == id && (best == nil || (best.CPU && !c.CPU) || (best.CPU == c.CPU && c.Share > best.Share)) {
-				best = c
-			}
-		}
-	}
-	if best != nil {
-		return best
-	}
-	for i := range f.Callers {
-		if c := &f.Callers[i]; c.CPU && c.Reason == "" && (best == nil || c.Share > best.Share) {
-			best = c
-		}
-	}
-	return best
-}
-
-func fileLine(c *analyze.CallerFact) string {
-	if c.File == "" {
-		return ""
-	}
-	if c.Line == 0 {
-		return " in " + c.File
-	}
-	return " at " + c.File + ":" + strconv.Itoa(c.Line)
-}
-
-// impact is how much the subject's switching may cost, as a severity.
+// severity is how much the subject's switching may cost, as a severity.
 func severity(f *analyze.Facts) string {
 	switch f.Macro.ImpactWord {
 	case "large":
@@ -214,3 +174,34 @@ func reasonEvidence(rs []*analyze.ReasonFact) []analyze.Evidence {
 
 // percent writes a share with one digit.
 func percent(v float64) string { return quantity.Percent(v, 1) }
+
+// sentence puts one text after another; the first may be missing.
+func sentence(a, b analyze.Text) analyze.Text {
+	if a == nil {
+		return b
+	}
+	return text("%s %s", a, b)
+}
+
+// mostly names the frame that most of a group's weight is in, when there is one:
+// its own share is not known.
+func mostly(frame string) analyze.Text {
+	if frame == "" {
+		return nil
+	}
+	return text(", most often in %s", code(signature.Base(frame)))
+}
+
+// labels lists reasons, each with its own share: "vfork 26.1 %, tracer stop 25.9 %".
+func labels(w *wait) analyze.Text {
+	var t analyze.Text
+	for i, r := range w.reasons[:min(len(w.reasons), maxBlocks)] {
+		one := text("%s %s", r.Reason.Label, percent(r.Share))
+		if i == 0 {
+			t = one
+		} else {
+			t = text("%s, %s", t, one)
+		}
+	}
+	return t
+}

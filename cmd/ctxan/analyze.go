@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +25,12 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if err := f.check("text", "markdown", "json"); err != nil {
 		return err
 	}
+	if err := f.checkFailOn(); err != nil {
+		return err
+	}
+	if err := checkCommand(cmd, args); err != nil {
+		return err
+	}
 	set, err := f.open(args, std)
 	if err != nil {
 		return err
@@ -32,6 +41,7 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 		for _, s := range set.Sources {
 			fmt.Fprintf(std.err, "  %s was read as %s and tells of no context switches\n", report.Plain(s.Name), s.Format)
 		}
+		fmt.Fprintln(std.err, captureHint)
 		return statusError(exitNoEvidence)
 	} else if err != nil {
 		return err
@@ -41,6 +51,43 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	}
 	if f.failed(r) {
 		return statusError(exitFailOn)
+	}
+	return nil
+}
+
+// checkFailOn refuses a --fail-on that could never be reached.
+func (f *flags) checkFailOn() error {
+	var known []string
+	for _, r := range rules.All() {
+		known = append(known, r.ID)
+	}
+	for _, g := range []analyze.Grade{analyze.GradeHealthy, analyze.GradeNormal, analyze.GradeElevated, analyze.GradeSevere, analyze.GradeExtreme} {
+		known = append(known, string(g))
+	}
+	for _, want := range f.failOn {
+		if slices.Contains(known, want) {
+			continue
+		}
+		hint := "it takes causes and grades: " + strings.Join(known, ", ")
+		if near := nearest(want, known); near != "" {
+			hint = "did you mean --fail-on " + near + "?"
+		}
+		return &usageError{fmt.Sprintf("--fail-on %q: there is no such cause or grade", want), hint}
+	}
+	return nil
+}
+
+// checkCommand tells a mistyped subcommand from a file that is not there.
+func checkCommand(cmd *cobra.Command, args []string) error {
+	if _, err := os.Lstat(args[0]); err == nil || strings.ContainsAny(args[0], "./") {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := nearest(args[0], names); near != "" {
+		return &usageError{fmt.Sprintf("%s is neither a file nor a command", report.Plain(args[0])), "did you mean: ctxan " + near + "?"}
 	}
 	return nil
 }
@@ -57,10 +104,14 @@ func (f *flags) open(args []string, std stdio) (*evidence.Set, error) {
 		}
 	}
 	if len(set.Sources) == 0 {
+		fmt.Fprintln(std.err, captureHint)
 		return nil, statusError(exitNoEvidence)
 	}
 	return set, nil
 }
+
+// captureHint says how to make a capture, for whoever gave something else.
+const captureHint = "  a capture is made, for instance, by: perf record -a -g -e sched:sched_switch -e sched:sched_waking -o sched.data -- sleep 0.5"
 
 func (f *flags) draw(w io.Writer, r *analyze.Result, std stdio) error {
 	switch f.format {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,41 +93,104 @@ func terminal(w io.Writer) (fd int, ok bool) {
 	return 0, false
 }
 
-// write runs draw on standard output, or on the -o file: beside it first, and
-// renamed when all went well, so that a file is whole or not there.
+// write runs draw on standard output, or on the -o file. A regular file is
+// written beside it first and renamed when all went well, so that it is whole
+// or as it was, with its mode; a device or a pipe is written to as it is.
 func (f *flags) write(std stdio, draw func(io.Writer) error) error {
 	if f.output == "" || f.output == "-" {
-		return draw(std.out)
+		if err := draw(std.out); err != nil {
+			return &outputError{"standard output", err}
+		}
+		return nil
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(f.output), "."+filepath.Base(f.output)+".*")
-	if err != nil {
-		return fmt.Errorf("-o %s: %w", f.output, err)
-	}
-	defer os.Remove(tmp.Name())
-	err = draw(tmp)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), f.output)
-	}
-	if err != nil {
-		return fmt.Errorf("-o %s: %w", f.output, err)
+	if err := f.writeFile(draw); err != nil {
+		return &outputError{"-o " + f.output, err}
 	}
 	return nil
 }
 
+// outputError is a report that could not be written.
+type outputError struct {
+	where string
+	err   error
+}
+
+func (e *outputError) Error() string { return e.where + ": " + reason(e.err) }
+
+func (e *outputError) Unwrap() error { return e.err }
+
+// reason is an I/O error without the name of a temporary file.
+func reason(err error) string {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err.Error()
+	case errors.As(err, &link):
+		return link.Err.Error()
+	}
+	return err.Error()
+}
+
+func (f *flags) writeFile(draw func(io.Writer) error) error {
+	target, mode := f.output, fs.FileMode(0o644)
+	if real, err := filepath.EvalSymlinks(target); err == nil {
+		target = real
+	}
+	switch st, err := os.Stat(target); {
+	case err == nil && st.IsDir():
+		return errors.New("this is a folder; give a file name in it")
+	case err == nil && !st.Mode().IsRegular():
+		return writeInPlace(target, draw)
+	case err == nil:
+		mode = st.Mode().Perm()
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	err = draw(tmp)
+	if err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), target)
+}
+
+// writeInPlace writes to a device or a pipe.
+func writeInPlace(name string, draw func(io.Writer) error) error {
+	w, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = draw(w)
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
 // nearestFlag is the flag whose name is closest to a mistyped one.
 func nearestFlag(cmd *cobra.Command, name string) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return nearest(name, names)
+}
+
+// nearest is the name that a mistyped one is most like; "" when none is near.
+func nearest(name string, names []string) string {
 	best, least := "", 3
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := distance(name, f.Name); d < least {
-			best, least = f.Name, d
+	for _, n := range names {
+		if d := distance(name, n); d < least {
+			best, least = n, d
 		}
-	})
+	}
 	return best
 }
 

@@ -41,12 +41,13 @@ func run(args []string, std stdio) int {
 	err := root.Execute()
 	var status statusError
 	var usage *usageError
+	var output *outputError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &output):
 		fmt.Fprintln(std.err, "ctxan:", err)
 		return exitUsage
 	}
@@ -62,8 +63,8 @@ what to run next.
 
 Formats are told by content, never by name. "-" is standard input.
 
-Exit status: 0 done; 1 done, and --fail-on was reached; 2 usage error;
-3 no usable evidence in any input.`
+Exit status: 0 done; 1 done, and --fail-on was reached; 2 usage error, or the
+report could not be written; 3 no usable evidence in any input.`
 
 func newRoot(std stdio) *cobra.Command {
 	f := &flags{}

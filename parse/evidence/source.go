@@ -23,6 +23,10 @@ type Source struct {
 	Target  Target
 	Loss    Loss
 
+	// LeadersOnly: the rows are of each process's main thread; the switches of
+	// the other threads are not in the capture.
+	LeadersOnly bool
+
 	Dropped      []Dropped // the first MaxDropped lines or records that could not be read
 	DroppedTotal int       // all of them
 	Warnings     []string  // what the reader must tell the user about this capture

@@ -217,6 +217,7 @@ func (c *capture) describe(b *evidence.Builder) {
 		b.Warn("pidstat table without rows: no task switched, or the process was gone")
 	}
 	if c.noThreads && !c.threads {
+		b.Source().LeadersOnly = true
 		b.Note("pidstat without -t shows each process's main thread only; its other threads' switches are not in it")
 	}
 	if c.folded != nil {

@@ -11,6 +11,7 @@ type capture struct {
 	cpus   []cpu
 	sum    summary
 	tails  map[string]*tailInfo
+	pairs  wakePairs
 
 	tailBytes  int
 	line       int    // of its first line

@@ -7,26 +7,83 @@ import (
 	"ctxan/parse/evidence"
 )
 
-// The bounds of what is kept of wakeups: wakers of one task, and wakeups of one
+// The bounds of what is kept of wakeups: pairs of tasks, and wakeups of one
 // stint of a waker.
 const (
-	maxWakersKept = 256
-	maxPending    = 32
+	maxPairs   = 1 << 18
+	maxPending = 32
 )
 
 // waking is what awakened: and migrated: rows say of a task.
 type waking struct {
 	wakeups  uint64
 	migrated uint64
-	wakers   map[int32]*wakerCount
-	latest   *wakerCount // of the latest wakeup, by
-	by       int32
+	wakers   []*wakerCount
 	first    *wakerCount // of the first wakeup since its last switch-out
 	pending  []pendingWake
 }
 
+// wakerCount counts the wakeups of a task by another.
 type wakerCount struct {
+	by                  int32
 	count, delay, after uint64
+}
+
+// wakePairs finds the count of a waker and a task that it woke: a hash table
+// with open addressing, which every awakened: row asks.
+type wakePairs struct {
+	slots []wakePair // a power of two; empty where count is nil
+	used  int
+}
+
+type wakePair struct {
+	key   uint64
+	count *wakerCount
+}
+
+// slot returns where a pair is or belongs.
+func (p *wakePairs) slot(key uint64) *wakePair {
+	mask := uint64(len(p.slots) - 1)
+	for i := key * 0x9e3779b97f4a7c15 >> 32; ; i++ {
+		s := &p.slots[i&mask]
+		if s.count == nil || s.key == key {
+			return s
+		}
+	}
+}
+
+// grow makes room for one more pair.
+func (p *wakePairs) grow() {
+	if 2*p.used < len(p.slots) {
+		return
+	}
+	old := p.slots
+	p.slots = make([]wakePair, max(2*len(old), 256))
+	for _, s := range old {
+		if s.count != nil {
+			*p.slot(s.key) = s
+		}
+	}
+}
+
+// find returns the count of a pair, which it adds to w's wakers when it is new;
+// nil past the bound.
+func (p *wakePairs) find(w *waking, waker, wakee int32) *wakerCount {
+	key := uint64(uint32(waker))<<32 | uint64(uint32(wakee))
+	if len(p.slots) > 0 {
+		if s := p.slot(key); s.count != nil {
+			return s.count
+		}
+	}
+	if p.used >= maxPairs {
+		return nil
+	}
+	p.grow()
+	k := &wakerCount{by: waker}
+	*p.slot(key) = wakePair{key, k}
+	p.used++
+	w.wakers = append(w.wakers, k)
+	return k
 }
 
 // pendingWake is a wakeup by a task that has not yet left the CPU since.
@@ -62,7 +119,7 @@ func (c *capture) addWakeup(waker, wakee int32, at uint64) {
 	c.wakeups++
 	w := c.tasks.list[wakee].waking()
 	w.wakeups++
-	k := w.waker(waker)
+	k := c.pairs.find(w, waker, wakee)
 	if k == nil {
 		return
 	}
@@ -75,26 +132,6 @@ func (c *capture) addWakeup(waker, wakee int32, at uint64) {
 	}
 }
 
-// waker returns the count of a waker, nil past the bound.
-func (w *waking) waker(by int32) *wakerCount {
-	if w.latest != nil && w.by == by {
-		return w.latest
-	}
-	k := w.wakers[by]
-	if k == nil {
-		if len(w.wakers) >= maxWakersKept {
-			return nil
-		}
-		if w.wakers == nil {
-			w.wakers = map[int32]*wakerCount{}
-		}
-		k = &wakerCount{}
-		w.wakers[by] = k
-	}
-	w.latest, w.by = k, by
-	return k
-}
-
 // addMigration counts a move of a task to another CPU.
 func (c *capture) addMigration(task int32) {
 	c.migrates++
@@ -103,21 +140,14 @@ func (c *capture) addMigration(task int32) {
 
 // wakerList returns a task's wakers, the most frequent first.
 func (c *capture) wakerList(w *waking) []evidence.Waker {
-	type entry struct {
-		at int32
-		*wakerCount
-	}
-	list := make([]entry, 0, len(w.wakers))
-	for at, k := range w.wakers {
-		list = append(list, entry{at, k})
-	}
-	slices.SortFunc(list, func(a, b entry) int {
-		return cmp.Or(-cmp.Compare(a.count, b.count), cmp.Compare(a.at, b.at))
+	list := slices.Clone(w.wakers)
+	slices.SortFunc(list, func(a, b *wakerCount) int {
+		return cmp.Or(-cmp.Compare(a.count, b.count), cmp.Compare(a.by, b.by))
 	})
 	var out []evidence.Waker
 	for _, e := range list[:min(len(list), evidence.MaxWakers)] {
 		out = append(out, evidence.Waker{
-			Task: c.tasks.identity(e.at), IRQ: e.at == idleTask, NoState: true,
+			Task: c.tasks.identity(e.by), IRQ: e.by == idleTask, NoState: true,
 			Count: e.count, DelayNS: e.delay, AfterNS: e.after,
 		})
 	}

@@ -1,0 +1,41 @@
+package analyze
+
+import (
+	"testing"
+
+	"ctxan/parse/evidence"
+)
+
+func TestFreshOutputs(t *testing.T) {
+	set := &evidence.Set{}
+	set.NewBuilder("dir/sched.data", "perf.data")
+	set.NewBuilder("pidstat.txt", "pidstat")
+	c := &caseBuild{sel: &selection{set: set}}
+	for line, want := range map[string]string{
+		"perf record -a -o sched.data -- sleep 1":          "perf record -a -o sched-2.data -- sleep 1",
+		"LC_ALL=C pidstat -w -t -p 1 1 3 > pidstat.txt":    "LC_ALL=C pidstat -w -t -p 1 1 3 > pidstat-2.txt",
+		"perf stat -p 1 -o perf-stat.txt -- sleep 3":       "perf stat -p 1 -o perf-stat.txt -- sleep 3",
+		"perf record -e timer:hrtimer_start -o sleep.data": "perf record -e timer:hrtimer_start -o sleep.data",
+	} {
+		if got := c.fresh(line); got != want {
+			t.Errorf("%q became %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestCommandLineIsSafe(t *testing.T) {
+	for in, want := range map[string]string{
+		"'./a.out -n 3'":      "./a.out -n 3",
+		"sh -c rm -rf $HOME":  "COMMAND",
+		"a; b":                "COMMAND",
+		"":                    "COMMAND",
+		"perf bench sched":    "perf bench sched",
+		"./x `id`":            "COMMAND",
+		"./multi\nline":       "COMMAND",
+		"/opt/app/bin/x=1,2%": "/opt/app/bin/x=1,2%",
+	} {
+		if got := commandLine(in); got != want {
+			t.Errorf("commandLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
