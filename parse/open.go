@@ -279,7 +279,7 @@ func (o *opener) read(f *os.File, size int64, name string, asked bool) {
 			o.problem(name, "the file is empty", "the tool that should have written it may have failed", nil)
 		}
 	case isPerfData(in.head):
-		o.perfData(in)
+		o.perfData(in, asked)
 	case !o.lookalike(in, asked):
 		o.text(in, asked)
 	}
@@ -295,7 +295,8 @@ func (o *opener) lookalike(in input, asked bool) bool {
 }
 
 // perfData reads a recording. What was read before an error is kept.
-func (o *opener) perfData(in input) {
+func (o *opener) perfData(in input, asked bool) {
+	before := len(o.set.Sources)
 	b := o.set.NewBuilder(in.name, perfdata.Format)
 	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name}, b, perfdata.Options{Symbols: o.symbols})
 	if err == nil {
@@ -305,7 +306,10 @@ func (o *opener) perfData(in input) {
 		b.Warn(err.Error())
 		return
 	}
-	o.problem(in.name, "perf.data, but "+err.Error(), "", err)
+	o.set.Sources = o.set.Sources[:before]
+	if asked {
+		o.problem(in.name, "perf.data, but "+err.Error(), "", err)
+	}
 }
 
 // text reads a text: whole and cleaned when it is of a pasteable size,

@@ -46,6 +46,7 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	} else if err != nil {
 		return err
 	}
+	f.more = nextLines(args)
 	if err := f.write(std, func(w io.Writer) error { return f.draw(w, r, std) }); err != nil {
 		return err
 	}
@@ -121,6 +122,18 @@ func (f *flags) draw(w io.Writer, r *analyze.Result, std stdio) error {
 		return report.JSON(w, r)
 	}
 	return report.Text(w, r, f.render(std))
+}
+
+// nextLines are the command lines that say more of the same captures; none
+// when a name would need quoting.
+func nextLines(args []string) []string {
+	for _, a := range args {
+		if a == "-" || strings.ContainsFunc(a, func(r rune) bool { return r < '-' || r == '`' || r > '~' || strings.ContainsRune("<>;?[\\]^{|}", r) }) {
+			return nil
+		}
+	}
+	files := strings.Join(args, " ")
+	return []string{"ctxan --format markdown -o report.md " + files, "ctxan inspect " + files}
 }
 
 // failed reports whether --fail-on names the verdict's cause, or a grade that

@@ -27,6 +27,7 @@ type flags struct {
 	width                 int
 	kallsyms, symfs       string
 	failOn                []string
+	more                  []string // command lines that say more of the same captures
 }
 
 func (f *flags) addInput(fs *pflag.FlagSet) {
@@ -70,7 +71,7 @@ func (f *flags) parseOptions(std stdio) parse.Options {
 func (f *flags) render(std stdio) report.Options {
 	fd, tty := terminal(std.out)
 	tty = tty && f.output == ""
-	opt := report.Options{Width: f.width, ASCII: f.ascii}
+	opt := report.Options{Width: f.width, ASCII: f.ascii, More: f.more}
 	if opt.Width == 0 && tty {
 		if w, _, err := term.GetSize(fd); err == nil {
 			opt.Width = max(w, 40)
