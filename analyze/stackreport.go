@@ -253,6 +253,9 @@ func (s *stackFacts) cut(x *stackSum) stackPath {
 	last := len(fr) - 1
 	if i, ok := s.table.Caller(fr); ok {
 		last = i
+		if i+1 < len(fr) && fr[i+1].File != "" && fr[i+1].Symbol != "" && fr[i+1].Module == fr[i].Module {
+			last++ // who called the code that asked, where its source is known
+		}
 	}
 	p := stackPath{blocks: -1, weight: x.weight}
 	for i := last; i >= max(x.frame, 0); i-- {

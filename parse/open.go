@@ -18,6 +18,7 @@ import (
 	"ctxan/parse/perfdata"
 	"ctxan/parse/symbol"
 	"ctxan/parse/timehist"
+	"ctxan/parse/timeline"
 )
 
 // Options tell how to open captures.
@@ -26,6 +27,10 @@ type Options struct {
 	Stdin   io.Reader // what "-" reads
 	Hash    bool      // compute each file's SHA-256
 	Limits  Limits
+
+	// Select is the part to read of captures of events (perf.data); others are
+	// read whole, with a warning.
+	Select *timeline.Select
 }
 
 // Limits bound what is read; the zero Limits are the defaults.
@@ -298,7 +303,7 @@ func (o *opener) lookalike(in input, asked bool) bool {
 func (o *opener) perfData(in input, asked bool) {
 	before := len(o.set.Sources)
 	b := o.set.NewBuilder(in.name, perfdata.Format)
-	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name}, b, perfdata.Options{Symbols: o.symbols})
+	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name}, b, perfdata.Options{Symbols: o.symbols, Select: o.opt.Select})
 	if err == nil {
 		return
 	}
@@ -341,8 +346,16 @@ func (o *opener) text(in input, asked bool) {
 	}
 }
 
+// unfiltered warns of a capture that can't be read in part.
+func (o *opener) unfiltered(b *evidence.Builder) {
+	if o.opt.Select.ByTask() || o.opt.Select.ByEvent() {
+		b.Warn("not filtered: " + o.opt.Select.String() + " is for perf.data files; this is all that it holds")
+	}
+}
+
 func (o *opener) stream(in input) {
 	b := o.set.NewBuilder(in.name, timehist.Format)
+	o.unfiltered(b)
 	if err := timehist.ReadStream(io.NewSectionReader(in.r, 0, in.size), b); err != nil {
 		b.Warn("reading stopped: " + err.Error())
 	}
@@ -357,6 +370,7 @@ func (o *opener) cleaned(in input, t *paste.Text, asked bool) {
 		}
 		found = true
 		b := o.set.NewBuilder(in.name, f.name)
+		o.unfiltered(b)
 		for _, n := range t.Notes {
 			b.Note(n)
 		}

@@ -51,6 +51,7 @@ func (t *inspection) source(s *evidence.Source) {
 	t.traces(s.ID)
 	t.cpus(s.ID)
 	t.tasks(s.ID)
+	t.waits(s.ID)
 	t.chains(s.ID)
 	t.profiles(s.ID)
 	t.system(s.ID)

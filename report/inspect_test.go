@@ -65,6 +65,13 @@ func hostileSource(s *evidence.Set, name string) {
 	s.Traces = append(s.Traces, evidence.SchedTrace{Pos: evidence.Pos{Source: src.ID, Line: 3}, SwitchRows: 30, IdleRows: 10, WakeupRows: 9, MigrateRows: 1, RunNS: 5e6, IdleNS: 1e8,
 		First:  some(evidence.SchedRow{TimeNS: 7, CPU: 1, Task: evidence.Task{TID: 3, Comm: name}}),
 		Totals: some(evidence.SchedTotals{Tasks: some(uint64(4)), Switches: some(uint64(30)), CPUs: some(8)})})
+	asked := new(evidence.Histogram)
+	asked.Add(9_650)
+	asked.Add(9_700)
+	b.Wait(evidence.WaitCall{Event: "timer:hrtimer_start", Task: evidence.Task{TID: 100, PID: 100, Comm: name}, Kind: evidence.WaitTimer, Op: name,
+		Addr: 0xffffffff81234567, Count: 3, AskedNS: asked, SlackNS: asked, OtherClock: 1})
+	b.Wait(evidence.WaitCall{Event: "syscalls:sys_enter_futex", Task: evidence.Task{TID: 100, PID: 100, Comm: name}, Kind: evidence.WaitFutex, Op: "FUTEX_WAIT",
+		Others: 7, Count: 2, Timed: some(uint64(1))})
 	b.Stacks(evidence.StackTable{Event: "sched:sched_switch", Sampled: true, Frames: []evidence.Frame{{Symbol: "schedule", Kernel: true}, {Symbol: name}, {Why: "stripped"}},
 		Stacks: [][]int32{{0, 1}, {0, 2}}, Tasks: []evidence.Task{{TID: 1, Comm: name}},
 		Samples: []evidence.StackSample{{Stack: 0, Count: 20, Weight: 20}, {Stack: 1, Count: 20, Weight: 20}, {Stack: -1, Count: 10, Weight: 10}}})

@@ -31,6 +31,7 @@ func InspectJSON(w io.Writer, s *evidence.Set) error {
 		{"traces", each(s.Traces, traceObject)},
 		{"cpus", each(s.CPUs, cpuObject)},
 		{"histograms", each(s.Histograms, histObject)},
+		{"waits", each(s.Waits, waitObject)},
 	})
 }
 

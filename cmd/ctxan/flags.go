@@ -28,11 +28,13 @@ type flags struct {
 	kallsyms, symfs       string
 	failOn                []string
 	more                  []string // command lines that say more of the same captures
+	selection             selection
 }
 
 func (f *flags) addInput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.kallsyms, "kallsyms", "", "kernel symbols of the captured machine: a copy of its /proc/kallsyms (may be .gz)")
 	fs.StringVar(&f.symfs, "symfs", "", "folder that holds the captured machine's programs and libraries")
+	f.selection.add(fs)
 }
 
 func (f *flags) addOutput(fs *pflag.FlagSet) {
@@ -59,11 +61,11 @@ func (f *flags) check(formats ...string) error {
 	if f.width != 0 && f.width < 40 {
 		return &usageError{fmt.Sprintf("--width %d: a report needs 40 columns", f.width), "write --width 80"}
 	}
-	return nil
+	return f.selection.check()
 }
 
 func (f *flags) parseOptions(std stdio) parse.Options {
-	return parse.Options{Stdin: std.in, Hash: f.format != "text",
+	return parse.Options{Select: f.selection.part, Stdin: std.in, Hash: f.format != "text",
 		Symbols: symbol.Options{Kallsyms: f.kallsyms, Symfs: f.symfs}}
 }
 

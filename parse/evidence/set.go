@@ -12,6 +12,7 @@ type Set struct {
 	CPUs       []CPUStats
 	Histograms []TextHistogram
 	Traces     []SchedTrace
+	Waits      []WaitCall
 }
 
 // Source returns a source by id, or nil.
@@ -38,7 +39,8 @@ func (s *Set) Usable(id int) bool {
 		has(len(s.Profiles), func(i int) int { return s.Profiles[i].Pos.Source }) ||
 		has(len(s.System), func(i int) int { return s.System[i].Pos.Source }) ||
 		has(len(s.Histograms), func(i int) int { return s.Histograms[i].Pos.Source }) ||
-		has(len(s.Traces), func(i int) int { return s.Traces[i].Pos.Source })
+		has(len(s.Traces), func(i int) int { return s.Traces[i].Pos.Source }) ||
+		has(len(s.Waits), func(i int) int { return s.Waits[i].Pos.Source })
 }
 
 // Builder collects what one source says. It stamps the source on every
@@ -160,3 +162,6 @@ func (b *Builder) Trace(t SchedTrace) {
 	t.Totals.V.Pos.Source = b.src.ID
 	b.set.Traces = append(b.set.Traces, t)
 }
+
+// Any reports whether the source has said anything so far.
+func (b *Builder) Any() bool { return b.set.Usable(b.src.ID) }

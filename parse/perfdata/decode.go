@@ -194,10 +194,18 @@ func (d *decoder) sample(rec []byte, off int64, last *uint64, dst []timeline.Eve
 	ev := &dst[n]
 	*ev = timeline.Event{} // a literal with the fields would be built elsewhere and copied
 	ev.Time, ev.Off, ev.CPU, ev.Event, ev.Kind = *last, off, cpu, e.index, e.kind
-	if e.kind == timeline.KindSample {
+	switch e.kind {
+	case timeline.KindSample:
 		d.clockSample(e, rec, ev)
-	} else if !d.tracepoint(e, rec, ev) {
-		return dst[:n]
+	case kindAsk:
+		if !d.ask(e, rec, ev) {
+			return dst[:n]
+		}
+		return dst
+	default:
+		if !d.tracepoint(e, rec, ev) {
+			return dst[:n]
+		}
 	}
 	if e.info.Chains {
 		ev.Stack = d.chain(e, rec, off)

@@ -9,13 +9,11 @@ import (
 // frames resolves the stacks of a file for the tracker, when all events are
 // through. Each distinct frame is looked up once.
 type frames struct {
-	r        *reader
-	spaces   *spaces
-	chains   *chains
-	paths    *paths
-	buildIDs map[string][]byte // by path
-	kernel   symbol.Mapping    // the kernel's own mapping
-	thisHost bool
+	r      *reader
+	spaces *spaces
+	chains *chains
+	files  *mapFiles
+	kernel symbol.Mapping // the kernel's own mapping
 
 	cache map[frameKey][]evidence.Frame
 	out   []evidence.Frame
@@ -30,19 +28,14 @@ type frameKey struct {
 }
 
 func newFrames(r *reader, s *spaces, d *decoder) *frames {
-	f := &frames{r: r, spaces: s, chains: d.chains, paths: d.paths, buildIDs: map[string][]byte{}, cache: map[frameKey][]evidence.Frame{}}
-	for _, b := range r.buildIDs {
-		if len(trimZero(b.ID)) > 0 {
-			f.buildIDs[b.Path] = b.ID
-		}
-	}
+	f := &frames{r: r, spaces: s, chains: d.chains, files: newMapFiles(r.capture, d.paths), cache: map[frameKey][]evidence.Frame{}}
 	for i := range s.kernel {
-		if m := f.mapping(&s.kernel[i], -1); isKernelMap(m.Path) {
+		if m := f.files.mapping(&s.kernel[i], -1); isKernelMap(m.Path) {
 			f.kernel = m
 		}
 	}
 	if f.r.opt.Symbols != nil {
-		f.thisHost = f.r.opt.Symbols.IsThisHost(r.host, f.kernel.BuildID)
+		f.files.thisHost = f.r.opt.Symbols.IsThisHost(r.host, f.kernel.BuildID)
 	}
 	return f
 }
@@ -64,8 +57,25 @@ func isKernelMap(path string) bool {
 	return len(path) >= len(kernelPath) && path[:len(kernelPath)] == kernelPath
 }
 
+// mapFiles says which files mappings are of.
+type mapFiles struct {
+	paths    *paths
+	buildIDs map[string][]byte // by path
+	thisHost bool
+}
+
+func newMapFiles(c *capture, p *paths) *mapFiles {
+	f := &mapFiles{paths: p, buildIDs: map[string][]byte{}}
+	for _, b := range c.buildIDs {
+		if len(trimZero(b.ID)) > 0 {
+			f.buildIDs[b.Path] = b.ID
+		}
+	}
+	return f
+}
+
 // mapping turns a mapping into what the resolver takes.
-func (f *frames) mapping(m *mapping, pid int) symbol.Mapping {
+func (f *mapFiles) mapping(m *mapping, pid int) symbol.Mapping {
 	out := symbol.Mapping{Start: m.start, End: m.end, PgOff: m.pgoff, Path: f.paths.name(m.path), PID: pid, ThisHost: f.thisHost}
 	if m.symbol {
 		out.Symbol = out.Path
@@ -94,7 +104,7 @@ func (f *frames) Frames(id uint32) []evidence.Frame {
 		guest
 	)
 	mode, first := kernel, true
-	words := f.chains.chain(st.chain)
+	words := f.words(st.chain)
 	if len(words) > 0 && words[0] < 1<<63 {
 		mode = user
 	}
@@ -123,6 +133,14 @@ func (f *frames) Frames(id uint32) []evidence.Frame {
 		f.out = append(f.out, f.resolve(key, mode == kernel)...)
 	}
 	return f.out
+}
+
+// words returns the entries of a chain.
+func (f *frames) words(id uint32) []uint64 {
+	if id&kernelOnly == 0 && id&unwoundChain != 0 {
+		return f.spaces.unwind.chains.chain(id &^ unwoundChain)
+	}
+	return f.chains.chain(id)
 }
 
 func (f *frames) resolve(k frameKey, kernel bool) []evidence.Frame {
@@ -154,7 +172,7 @@ func (k frameKey) lookup() uint64 {
 func (f *frames) kernelFrame(k frameKey) evidence.Frame {
 	m := symbol.Mapping{}
 	if found := find(f.spaces.kernel, k.lookup()); found != nil {
-		m = f.mapping(found, -1)
+		m = f.files.mapping(found, -1)
 		m.Kernel = true
 		if !isKernelMap(m.Path) && f.kernel.End != 0 {
 			m.KernelMap = &f.kernel
@@ -181,7 +199,7 @@ func (f *frames) userFrames(k frameKey) []evidence.Frame {
 	if found == nil {
 		return []evidence.Frame{{Why: symbol.WhyUnmapped}}
 	}
-	m := f.mapping(found, int(sp.pid))
+	m := f.files.mapping(found, int(sp.pid))
 	if f.r.opt.Symbols == nil {
 		return []evidence.Frame{{Module: m.Path, Why: symbol.WhyMissing}}
 	}

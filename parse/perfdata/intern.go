@@ -3,6 +3,7 @@ package perfdata
 import (
 	"hash/maphash"
 	"math/bits"
+	"sync"
 
 	"ctxan/parse/perfdata/wire"
 	"ctxan/parse/timeline"
@@ -56,8 +57,10 @@ func (c *comms) intern(name []byte) uint32 {
 	return id
 }
 
-// paths interns paths of mappings, and build-ids. Id 0 is the empty one.
+// paths interns paths of mappings, and build-ids. Id 0 is the empty one. It is
+// safe for concurrent use: unwinding asks for names while the decoder makes them.
 type paths struct {
+	mu    sync.RWMutex
 	ids   map[string]uint32
 	list  []string
 	bytes int
@@ -70,6 +73,8 @@ func (p *paths) id(b []byte) uint32 {
 	if len(b) == 0 {
 		return 0
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if id, ok := p.ids[string(b)]; ok {
 		return id
 	}
@@ -87,6 +92,8 @@ func (p *paths) id(b []byte) uint32 {
 }
 
 func (p *paths) name(id uint32) string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
 	if int(id) < len(p.list) {
 		return p.list[id]
 	}

@@ -104,7 +104,7 @@ func TestOrderOfFixtures(t *testing.T) {
 // isDescribing tells events without a place in time of their own.
 func isDescribing(e timeline.Event) bool {
 	switch e.Kind {
-	case timeline.KindNone, timeline.KindComm, timeline.KindFork, timeline.KindExit, kindMap:
+	case timeline.KindNone, timeline.KindComm, timeline.KindFork, timeline.KindExit, kindMap, kindAsk:
 		return true
 	}
 	return false

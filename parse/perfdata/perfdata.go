@@ -61,6 +61,7 @@ type Options struct {
 	Sinks   []timeline.Sink  // further sinks of the ordered events
 	Names   *timeline.Names  // of the events' comms, for Sinks; nil: made by Read
 	Stats   *Stats           // filled when not nil
+	Select  *timeline.Select // the part to read; nil: all
 }
 
 // Stats count what a file holds.
@@ -78,6 +79,7 @@ type Stats struct {
 // Errors of Read, for files that are none of this format.
 var (
 	ErrSimpleperf = errors.New("a file of Android's simpleperf in its own format; convert it with `simpleperf report-sample` or record with perf")
+	ErrSelection  = errors.New("nothing of the selection is in the recording")
 	ErrNoAttrs    = errors.New("perf.data without events: the recorder did not get to write its attributes")
 )
 
@@ -100,9 +102,12 @@ func Read(in Input, b *evidence.Builder, opt Options) (err error) {
 	}
 	r := &reader{capture: c, names: names, opt: opt}
 	r.describe(b.Source())
-	if err := r.stream(); err != nil {
+	err = r.stream()
+	if r.spaces != nil {
+		err = errors.Join(err, r.spaces.unwind.close())
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
-	r.finish(b)
-	return nil
+	return r.finish(b)
 }

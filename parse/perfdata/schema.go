@@ -30,6 +30,7 @@ type event struct {
 	rawMin int // how much of it the fields need
 	f      fields
 	states *states
+	ask    *askPlan // of kindAsk
 
 	samples uint64
 }
@@ -240,6 +241,10 @@ func (e *event) planTracepoint(f *wire.Format) {
 	}
 	kind, ok := schedKinds[name]
 	if !ok {
+		if !e.planAsk(f) {
+			return
+		}
+		e.info.Name = name
 		return
 	}
 	if !e.layout.Has(wire.SampleRaw) {

@@ -30,6 +30,7 @@ func (r *reader) describe(src *evidence.Source) {
 		r.system = false
 		r.notes = append(r.notes, "only some CPUs were recorded: tasks run unseen on the others, so that there are no run times, waits and delays")
 	}
+	r.selected()
 	src.Target = r.target
 	src.Variant = r.variant()
 }
@@ -188,12 +189,14 @@ func numbers(s string) []int {
 	return out
 }
 
-// finish writes what the events gave.
-func (r *reader) finish(b *evidence.Builder) {
+// finish writes what the events gave. The error is for a selection that holds
+// nothing.
+func (r *reader) finish(b *evidence.Builder) error {
 	src, d := b.Source(), r.dec
 	if d.first != 0 {
-		src.Window.StartNS, src.Window.EndNS = evidence.Some(d.first), evidence.Some(d.last)
-		src.Window.DurationS = evidence.Some(float64(d.last-d.first) / 1e9)
+		first, last := r.window()
+		src.Window.StartNS, src.Window.EndNS = evidence.Some(first), evidence.Some(last)
+		src.Window.DurationS = evidence.Some(float64(last-first) / 1e9)
 	}
 	src.Loss.LostRecords = d.lost
 	src.Loss.LostSamples = d.lostSamp
@@ -210,13 +213,17 @@ func (r *reader) finish(b *evidence.Builder) {
 	for _, n := range r.notes {
 		b.Note(n)
 	}
+	r.spaces.unwind.report(b)
 	if blk, ok := r.stat.block(r); ok {
 		b.Counters(blk)
 	}
-	r.tracker.Finish(b, newFrames(r, r.spaces, d))
+	f := newFrames(r, r.spaces, d)
+	r.tracker.Finish(b, f)
+	r.asks.report(b, r.names, f, r.opt.Select)
 	if r.opt.Stats != nil {
 		*r.opt.Stats = r.stats()
 	}
+	return r.nothingSelected(b)
 }
 
 // limitsReached warns of what was left out to keep memory bounded, or because

@@ -23,6 +23,8 @@ type spaces struct {
 	recent   [recentStacks]recentStack
 	mappings int
 	over     int // mappings or stacks beyond the limit
+
+	unwind *unwinding // nil: no user stacks to unwind
 }
 
 // stack is what a stack id of the events given to the sinks stands for.
@@ -74,6 +76,9 @@ func newSpaces() *spaces {
 func (s *spaces) apply(batch []timeline.Event) {
 	for i := range batch {
 		ev := &batch[i]
+		if s.unwind != nil {
+			s.unwound(ev)
+		}
 		if ev.Stack != 0 && ev.Kind < kindMap {
 			ev.Stack = s.stack(ev)
 		}

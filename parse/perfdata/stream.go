@@ -21,6 +21,8 @@ type reader struct {
 	dec     *decoder
 	merge   *timeline.Order
 	tracker *timeline.Tracker
+	told    int        // events of the selected time and CPUs
+	asks    *askCounts // nil: no calls that ask to wait were recorded
 	target  evidence.Target
 	system  bool // all tasks are traced
 	stat    stat
@@ -42,6 +44,8 @@ func (r *reader) stream() error {
 	r.spaces = newSpaces()
 	r.tracker = timeline.NewTracker(r.names, r.trackerOptions())
 	r.dec = newDecoder(r.capture, r.schema, r.names)
+	r.spaces.unwind = newUnwinding(r)
+	r.asks = newAskCounts(r.schema)
 	r.merge = timeline.NewOrder(r.dec, r.emit, timeline.OrderOptions{CPUs: r.cpus})
 	ix := &index{r: r, s: r.schema, swap: r.dec.swap, add: r.merge.Add}
 	if err := ix.walk(); err != nil {
@@ -66,6 +70,14 @@ func (s *schema) has(kind timeline.Kind) bool {
 // emit takes an ordered batch.
 func (r *reader) emit(batch []timeline.Event) error {
 	r.spaces.apply(batch)
+	if r.opt.Select.ByEvent() {
+		told := 0
+		batch, told = r.opt.Select.Keep(batch)
+		r.told += told
+	}
+	if r.asks != nil {
+		r.asks.take(batch)
+	}
 	if err := r.tracker.Events(batch); err != nil {
 		return err
 	}
@@ -78,7 +90,7 @@ func (r *reader) emit(batch []timeline.Event) error {
 }
 
 func (r *reader) trackerOptions() timeline.TrackerOptions {
-	opt := timeline.TrackerOptions{SystemWide: r.system}
+	opt := timeline.TrackerOptions{SystemWide: r.system, Select: r.opt.Select}
 	for _, e := range r.schema.events {
 		opt.Events = append(opt.Events, e.info)
 	}

@@ -21,7 +21,8 @@ type TrackerOptions struct {
 	Wakeups    bool // all wakeups of the traced tasks are in the capture; implied by SystemWide
 	Lines      bool // Event.Off is a line of a text
 	Events     []EventInfo
-	MaxTasks   int // tasks that are told apart; 0 for DefaultMaxTasks
+	Select     *Select // of whom to tell; nil: all tasks
+	MaxTasks   int     // tasks that are told apart; 0 for DefaultMaxTasks
 }
 
 // DefaultMaxTasks bounds the tasks of one capture. Switches of further tasks

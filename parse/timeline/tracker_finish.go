@@ -17,7 +17,7 @@ import (
 func (t *Tracker) Finish(b *evidence.Builder, frames StackFrames) error {
 	t.emitWindow(b.Source())
 	t.emitThreads(b)
-	if t.opt.SystemWide {
+	if t.opt.SystemWide && !t.opt.Select.ByTask() {
 		t.emitCPUs(b)
 	}
 	t.emitSeries(b)
@@ -78,7 +78,7 @@ func (t *Tracker) emitThreads(b *evidence.Builder) {
 	for id := range uint32(t.tasks.n) {
 		x := t.tasks.at(id)
 		t.who = append(t.who, taskName{x.tid, x.pid, x.comm})
-		if t.watched(x) {
+		if t.watched(x) && t.selected(id) {
 			rows = append(rows, id)
 			left[id/slabSize]++
 		}

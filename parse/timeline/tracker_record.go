@@ -13,7 +13,9 @@ func (t *Tracker) onSwitchOut(e *Event) {
 	if x == nil || toldOut(c, x, e.TID) {
 		return
 	}
-	t.count(fromRecords, c, e.Time, 1)
+	if t.counts(e) {
+		t.count(fromRecords, c, e.Time, 1)
+	}
 	if c == nil {
 		t.runWithoutCPU(x, e.Time)
 	} else {
@@ -142,7 +144,9 @@ func (t *Tracker) onSample(e *Event) {
 		return
 	}
 	t.sampled = t.sampled || info.Sampled
-	t.count(fromSamples, t.cpu(e.CPU), e.Time, weight)
+	if t.counts(e) {
+		t.count(fromSamples, t.cpu(e.CPU), e.Time, weight)
+	}
 	if x == t.idle || x == t.others {
 		return
 	}
@@ -158,7 +162,9 @@ func (t *Tracker) onSampledSwitch(e *Event) {
 	t.sampled = true
 	x := t.get(e.TID, e.Off)
 	weight := max(e.Arg, 1)
-	t.count(fromSwitches, t.cpu(e.CPU), e.Time, weight)
+	if t.counts(e) {
+		t.count(fromSwitches, t.cpu(e.CPU), e.Time, weight)
+	}
 	if x == t.idle || x == t.others {
 		return
 	}

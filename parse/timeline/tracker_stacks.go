@@ -112,6 +112,9 @@ func (t *Tracker) emitStacks(b *evidence.Builder, frames StackFrames) {
 	var order []*tableBuilder
 	for i := range t.samples.list {
 		s := &t.samples.list[i]
+		if !t.selected(s.key.task) {
+			continue
+		}
 		tb := tables[s.key.event]
 		if tb == nil {
 			tb = t.newTable(s.key.event, frames)

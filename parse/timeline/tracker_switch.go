@@ -14,7 +14,9 @@ func (t *Tracker) onSwitch(e *Event) {
 	if c == nil {
 		c = t.newCPU(e.CPU)
 	}
-	t.count(fromSwitches, c, e.Time, 1)
+	if t.counts(e) {
+		t.count(fromSwitches, c, e.Time, 1)
+	}
 	if c == nil || !t.opt.SystemWide {
 		t.taskSwitch(c, e)
 		return
