@@ -126,7 +126,7 @@ func (t *Table) Caller(frames []evidence.Frame) (int, bool) {
 	body, border := -1, t.border(frames)
 	for i := border; i < len(frames); i++ {
 		f := &frames[i]
-		if !resolved(f.Symbol) || isLibrary(f.Module) {
+		if !resolved(f.Symbol) || isLibrary(f.Module) || isLibrarySource(f.File) {
 			continue
 		}
 		switch r := t.userRow(f.Symbol); {
@@ -184,6 +184,19 @@ func isLibrary(module string) bool {
 		}
 	}
 	return false
+}
+
+// librarySources are where the headers and the sources of libraries and
+// language runtimes lie: what of them was inlined into a program is not its code.
+var librarySources = []string{"/usr/include/", "/usr/lib/gcc", "/usr/local/include/", "/rustc/", "/usr/lib/go", "/usr/local/go/src/"}
+
+func isLibrarySource(file string) bool {
+	for _, p := range librarySources {
+		if strings.HasPrefix(file, p) {
+			return true
+		}
+	}
+	return strings.Contains(file, "/.cargo/registry/") || strings.Contains(file, "/rustlib/src/")
 }
 
 // border is the index of the first user frame, len(frames) when there is none.

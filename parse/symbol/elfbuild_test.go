@@ -30,6 +30,7 @@ type elfSpec struct {
 	link          string // .gnu_debuglink
 	crc           uint32
 	noID, noPhdrs bool
+	extra         []builtSection
 }
 
 type builtSection struct {
@@ -72,7 +73,7 @@ func (s elfSpec) build(tb testing.TB) []byte {
 		b := append([]byte(s.link), make([]byte, 4-len(s.link)%4)...)
 		secs = append(secs, builtSection{".gnu_debuglink", elf.Section64{Type: uint32(elf.SHT_PROGBITS)}, s.order().AppendUint32(b, s.crc)})
 	}
-	return s.write(tb, secs)
+	return s.write(tb, append(secs, s.extra...))
 }
 
 func (s elfSpec) note() []byte {

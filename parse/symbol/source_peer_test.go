@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,7 +107,7 @@ func llvmSymbolizer(t testing.TB, file string, addrs []uint64) (all [][]evidence
 		var fr []evidence.Frame
 		lines := strings.Split(part, "\n")
 		for i := 0; i+1 < len(lines); i += 2 {
-			fr = append(fr, peerFrame(lines[i], lines[i+1][:strings.LastIndexByte(lines[i+1], ':')]))
+			fr = append(fr, peerFrame(lines[i], lines[i+1]))
 		}
 		all = append(all, fr)
 	}
@@ -128,19 +129,17 @@ func addr2line(t testing.TB, file string, addrs []uint64) (all [][]evidence.Fram
 	return all
 }
 
-// peerFrame reads a function and "file:line".
+var placePattern = regexp.MustCompile(`^(.*?):([0-9?]+)(?::[0-9]+)?(?: \(discriminator [0-9]+\))?$`)
+
+// peerFrame reads a function and "file:line:column".
 func peerFrame(fn, place string) evidence.Frame {
-	place, _, _ = strings.Cut(place, " (discriminator")
-	i := strings.LastIndexByte(place, ':')
-	f := evidence.Frame{Symbol: fn, File: place[:i]}
-	f.Line, _ = strconv.Atoi(place[i+1:])
+	f := evidence.Frame{Symbol: fn}
+	if m := placePattern.FindStringSubmatch(place); m != nil && m[1] != "??" {
+		f.File = path.Clean(m[1])
+		f.Line, _ = strconv.Atoi(m[2])
+	}
 	if f.Symbol == "??" {
 		f.Symbol = ""
-	}
-	if f.File == "??" {
-		f.File = ""
-	} else {
-		f.File = path.Clean(f.File)
 	}
 	return f
 }
@@ -181,7 +180,8 @@ func (p *program) sameFrames(got, want []evidence.Frame, places bool) bool {
 		if got[i].File != want[i].File || got[i].Line != want[i].Line || got[i].Inlined != (i < len(got)-1) {
 			return false
 		}
-		if !places && !p.sameName(got[i].Symbol, want[i].Symbol) {
+		// Names without a linkage name have their namespaces here.
+		if !places && !p.sameName(got[i].Symbol, want[i].Symbol) && !strings.HasSuffix(got[i].Symbol, "::"+want[i].Symbol) {
 			return false
 		}
 	}
@@ -197,33 +197,171 @@ func needTools(t testing.TB, names ...string) {
 	}
 }
 
-func TestDevPeer(t *testing.T) {
-	shared.Dir(t)
-	for _, name := range strings.Fields(os.Getenv("BINS")) {
-		p := openProgram(t, name, Options{NoHost: true})
-		addrs := p.sample(4000)
-		a := p.compare(t, addrs, llvmSymbolizer(t, name, addrs), false)
-		var b tally
-		if os.Getenv("A2L") != "" {
-			b = p.compare(t, addrs, addr2line(t, name, addrs), true)
-		}
-		t.Logf("%s llvm %+v addr2line %+v held %d", name, a, b, p.r.budget.Used())
+// builds are ways to build the programs of the fixtures. With addr2line, its
+// source lines are compared as well. Not its names: it puts the symbol's name in
+// the place of an inlined function's; nor what it says by DWARF 5, where it
+// takes lines of headers for those of the main file (both as of binutils 2.40).
+var builds = []struct {
+	name, src string
+	addr2line bool
+	command   []string
+}{
+	{"gcc-dwarf4", "queue.cc", true, []string{"g++", "-O2", "-g", "-gdwarf-4"}},
+	{"gcc-dwarf5", "queue.cc", false, []string{"g++", "-O2", "-g", "-gdwarf-5"}},
+	{"gcc-O0", "queue.cc", false, []string{"g++", "-g"}},
+	{"gcc-gz", "queue.cc", false, []string{"g++", "-O2", "-g", "-gz=zlib"}},
+	{"gcc-dwarf64", "queue.cc", false, []string{"g++", "-O2", "-g", "-gdwarf64"}},
+	{"gcc-types", "queue.cc", true, []string{"g++", "-O2", "-g", "-gdwarf-4", "-fdebug-types-section"}},
+	{"gcc-lto", "queue.cc", false, []string{"g++", "-O3", "-g", "-flto"}},
+	{"gcc-sections", "queue.cc", false, []string{"g++", "-O2", "-g", "-ffunction-sections", "-Wl,--gc-sections"}},
+	{"clang-dwarf4", "queue.cc", true, []string{"clang++-14", "-O2", "-g", "-gdwarf-4"}},
+	{"clang-dwarf5", "queue.cc", false, []string{"clang++-14", "-O2", "-g", "-gdwarf-5"}},
+	{"lld-thinlto", "queue.cc", false, []string{"clang++-14", "-O2", "-g", "-flto=thin", "-fuse-ld=lld-14"}},
+	{"rust", "work.rs", true, []string{"rustc", "-g", "-O"}},
+	{"rust-lto", "work.rs", true, []string{"rustc", "-g", "-C", "opt-level=3", "-C", "lto=fat"}},
+	{"go", "work.go", false, []string{"go", "build"}},
+}
+
+// quick are the builds that are always compared; CTXAN_PEERS=all in the
+// environment compares all of them, which takes a minute.
+const quick = " gcc-dwarf4 clang-dwarf5 go "
+
+// TestSourcePeers compares the frames of programs of several compilers with
+// what llvm-symbolizer and addr2line say.
+func TestSourcePeers(t *testing.T) {
+	needTools(t, "llvm-symbolizer")
+	dir := t.TempDir()
+	src, err := filepath.Abs(fixtures + "src")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range builds {
+		t.Run(b.name, func(t *testing.T) {
+			needTools(t, b.command[0])
+			if os.Getenv("CTXAN_PEERS") != "all" && !strings.Contains(quick, " "+b.name+" ") {
+				t.Skip("only with CTXAN_PEERS=all")
+			}
+			out := filepath.Join(dir, b.name)
+			cmd := exec.Command(b.command[0], append(b.command[1:], "-o", out, filepath.Join(src, b.src))...)
+			cmd.Dir = dir
+			if text, err := cmd.CombinedOutput(); err != nil {
+				t.Skipf("%v: %v: %s", cmd.Args, err, text)
+			}
+			compareSource(t, out, 1000, b.addr2line)
+		})
 	}
 }
 
-func BenchmarkDev(b *testing.B) {
-	for _, name := range strings.Fields(os.Getenv("BINS")) {
-		b.Run(filepath.Base(name), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p := openProgram(b, name, Options{NoHost: true})
-				n := 0
-				for _, a := range p.sample(10000) {
-					n += len(p.frames(a))
-				}
-				b.ReportMetric(float64(n), "frames")
-				b.ReportMetric(float64(p.r.budget.Used()), "held-B")
+// compareSource compares n addresses of a file, and returns how many have
+// source lines that are the same.
+func compareSource(t *testing.T, file string, n int, lines bool) (same int) {
+	t.Helper()
+	p := openProgram(t, file, Options{NoHost: true})
+	addrs := p.sample(n)
+	l := p.compare(t, addrs, llvmSymbolizer(t, file, addrs), false)
+	if l.same < len(addrs)/4 {
+		t.Errorf("%s: only %d of %d addresses have source lines", file, l.same, len(addrs))
+	}
+	t.Logf("%s: %d addresses as llvm-symbolizer has them, %d without source, %d differ", filepath.Base(file), l.same, l.bare, l.differ)
+	if _, err := exec.LookPath("addr2line"); lines && err == nil {
+		a := p.compare(t, addrs, addr2line(t, file, addrs), true)
+		t.Logf("%s: %d addresses as addr2line has them, %d without source, %d differ", filepath.Base(file), a.same, a.bare, a.differ)
+	}
+	return l.same
+}
+
+// TestSourceShared compares all addresses of the recorded programs.
+func TestSourceShared(t *testing.T) {
+	dir := shared.Dir(t)
+	needTools(t, "llvm-symbolizer")
+	files, err := filepath.Glob(filepath.Join(dir, "lab", "*", "bin", "*"))
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d programs, %v", len(files), err)
+	}
+	for _, name := range []string{"netio", "netio_nofp", "work"} {
+		files = append(files, filepath.Join(dir, "fixtures", "bin", name))
+	}
+	same := 0
+	for _, f := range files {
+		same += compareSource(t, f, 1<<20, false)
+	}
+	t.Logf("%d addresses of %d programs as llvm-symbolizer has them", same, len(files))
+}
+
+// TestSharedDebug compares files before and after dwz moved to a third one what
+// two of them share.
+func TestSharedDebug(t *testing.T) {
+	needTools(t, "g++", "dwz")
+	dir := t.TempDir()
+	src, err := filepath.Abs(fixtures + "src/queue.cc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, level := range []string{"1", "2"} {
+		f := filepath.Join(dir, "before", "O"+level)
+		put(t, dir, "before/O"+level, nil)
+		if out, err := exec.Command("g++", "-gdwarf-4", "-Wl,--build-id", "-O"+level, "-o", f, src).CombinedOutput(); err != nil {
+			t.Skipf("%v: %s", err, out)
+		}
+		files = append(files, put(t, dir, "O"+level, []byte(readFile(t, f))))
+	}
+	cmd := exec.Command("dwz", append([]string{"-m", "common"}, files...)...)
+	if cmd.Dir = dir; cmd.Run() != nil {
+		t.Skip("dwz shares nothing")
+	}
+	for _, f := range files {
+		before, after := openProgram(t, filepath.Join(dir, "before", filepath.Base(f)), Options{NoHost: true}), openProgram(t, f, Options{NoHost: true})
+		inlined := 0
+		for _, a := range before.sample(1000) {
+			want, got := text(before.frames(a)), text(after.frames(a))
+			if inlined += strings.Count(want, ";"); got != want {
+				t.Errorf("%s %#x: %s, want %s", f, a, got, want)
 			}
+		}
+		if inlined < 500 {
+			t.Errorf("only %d inlined frames", inlined)
+		}
+	}
+}
+
+// BenchmarkSource opens a program and looks up 10000 addresses.
+func BenchmarkSource(b *testing.B) {
+	for _, c := range []struct {
+		name, src string
+		command   []string
+	}{
+		{"cplusplus", "queue.cc", []string{"g++", "-O2", "-g"}},
+		{"rust", "work.rs", []string{"rustc", "-g", "-O"}},
+		{"go", "work.go", []string{"go", "build"}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			needTools(b, c.command[0])
+			src, err := filepath.Abs(fixtures + "src/" + c.src)
+			if err != nil {
+				b.Fatal(err)
+			}
+			file := filepath.Join(b.TempDir(), c.name)
+			if out, err := exec.Command(c.command[0], append(c.command[1:], "-o", file, src)...).CombinedOutput(); err != nil {
+				b.Skipf("%v: %s", err, out)
+			}
+			info, err := os.Stat(file)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(info.Size())
+			b.ReportAllocs()
+			var frames, held float64
+			for b.Loop() {
+				p := openProgram(b, file, Options{NoHost: true})
+				frames = 0
+				for _, a := range p.sample(10000) {
+					frames += float64(len(p.frames(a)))
+				}
+				held = float64(p.r.budget.Used())
+			}
+			b.ReportMetric(frames, "frames/op")
+			b.ReportMetric(held, "held-B")
 		})
 	}
 }

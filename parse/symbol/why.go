@@ -38,7 +38,7 @@ func Hint(why string) string {
 	case WhyAnon:
 		return "code made at run time needs /tmp/perf-PID.map (Java: perf-map-agent; Node.js: --perf-basic-prof), given by --symfs; otherwise build with -fno-omit-frame-pointer"
 	case WhyMissing, WhyNotFile:
-		return "give a folder with the recorded machine's files by --symfs DIR"
+		return "give a folder with the recorded machine's files, or what `perf archive` made there, by --symfs"
 	case WhyNoBuildID:
 		return "when this is the recorded machine, give --symfs /; record with --buildid-mmap to have build-ids"
 	case WhyBuildID, WhyMismatch:

@@ -24,9 +24,9 @@ func (u *unit) scan() error {
 	}
 	u.scanned = true
 	u.scanErr = u.readFunctions()
-	u.functions = slices.Clip(u.functions)
-	if err := u.f.budget.grow(u, int64(cap(u.functions))*functionBytes); err != nil {
-		u.functions, u.scanErr = nil, err
+	u.functions, u.scopes = slices.Clip(u.functions), slices.Clip(u.scopes)
+	if err := u.f.budget.grow(u, int64(cap(u.functions))*functionBytes+int64(cap(u.scopes))*scopeBytes); err != nil {
+		u.functions, u.scopes, u.scanErr = nil, nil, err
 	}
 	return u.scanErr
 }
@@ -55,10 +55,11 @@ func (u *unit) readFunctions() error {
 
 // scanner goes through the entries of a unit.
 type scanner struct {
-	u     *unit
-	c     cursor
-	depth int
-	open  []openFunction
+	u      *unit
+	c      cursor
+	depth  int
+	open   []openFunction
+	scopes []openScope
 }
 
 // openFunction is a function whose end was not reached yet.
@@ -75,6 +76,7 @@ func (s *scanner) run() error {
 				return nil
 			}
 			s.closeFunction()
+			s.closeScope()
 			continue
 		}
 		a := s.u.abbrevs.find(code)
@@ -86,8 +88,14 @@ func (s *scanner) run() error {
 		} else if err := s.function(a, off); err != nil {
 			return err
 		}
+		if a.children && isScope(a.tag) {
+			s.openScope(off)
+		}
 		if s.c.bad {
 			return errDamaged
+		}
+		if int64(len(s.u.scopes))*scopeBytes > s.u.f.budget.Bytes {
+			return ErrLimit
 		}
 		if a.children {
 			s.depth++

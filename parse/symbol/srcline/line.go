@@ -189,7 +189,6 @@ type program struct {
 	addr, op   uint64
 	file, line uint64
 	first      int // row of the sequence
-	end        uint64
 	sorted     bool
 }
 

@@ -23,8 +23,8 @@ import (
 
 // Frame is a function that an address belongs to.
 type Frame struct {
-	// Func is the linkage name, mangled, or else the name; "" when the debug
-	// information does not say.
+	// Func is the linkage name, mangled, or else the name with the namespaces
+	// and types that it is in; "" when the debug information does not say.
 	Func string
 	File string // "" when not known
 	Line int    // 0 when not known: code that the compiler made belongs to no line

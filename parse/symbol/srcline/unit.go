@@ -23,6 +23,7 @@ type unit struct {
 	scanned   bool
 	scanErr   error
 	functions []function
+	scopes    []scope
 	linesRead bool
 	linesErr  error
 	lines     *lineTable
