@@ -75,7 +75,11 @@ func (t *inspection) about(s *evidence.Source) {
 		t.labelled("target", t.prose(x))
 	}
 	if v, ok := s.Window.DurationS.Get(); ok {
-		t.labelled("window", t.prose(quantity.With(quantity.Fixed(v, 3), "s")))
+		text := quantity.With(quantity.Fixed(v, 3), "s")
+		if s.Window.Date != "" {
+			text += ", " + shown(s.Window.Date)
+		}
+		t.labelled("window", t.prose(text))
 	}
 }
 

@@ -52,7 +52,7 @@ func sourceObject(s *evidence.Source) object {
 	return object{
 		{"id", s.ID}, {"name", s.Name}, {"format", s.Format}, {"variant", orNull(s.Variant)}, {"tool", orNull(s.Tool)},
 		{"command", orNull(s.Command)}, {"sha256", orNull(s.SHA256)}, {"host", hostObject(s.Host)},
-		{"window", object{{"duration_s", s.Window.DurationS}, {"start_ns", s.Window.StartNS}, {"end_ns", s.Window.EndNS}}},
+		{"window", object{{"duration_s", s.Window.DurationS}, {"start_ns", s.Window.StartNS}, {"end_ns", s.Window.EndNS}, {"date", orNull(s.Window.Date)}}},
 		{"target", targetObject(s.Target)},
 		{"loss", object{{"lost_records", s.Loss.LostRecords}, {"lost_samples", s.Loss.LostSamples}, {"chain_breaks", s.Loss.ChainBreaks}, {"truncated", s.Loss.Truncated}}},
 		{"dropped", each(s.Dropped, droppedObject)}, {"dropped_total", s.DroppedTotal}, {"warnings", s.Warnings}, {"notes", s.Notes},

@@ -51,7 +51,7 @@ type Window struct {
 	DurationS Opt[float64]
 	StartNS   Opt[uint64] // first and last event in the capture's own clock
 	EndNS     Opt[uint64]
-	Date      string // of a capture that prints one, as it prints it: "11/30/26"
+	Date      string // of a capture that tells one, as it prints it: "11/30/26"; of perf.data, when StartNS was: "2026-11-30T15:35:01.123456789Z"
 }
 
 // TargetKind tells what a capture was told to watch.

@@ -23,6 +23,7 @@ type capture struct {
 	tracing  *wire.Tracing
 	buildIDs []wire.BuildID
 	host     evidence.Host
+	clock    clockPair
 	version  string
 	cmdline  []string
 
@@ -262,7 +263,7 @@ func (c *capture) readFeatures(h *wire.Header) error {
 
 // wanted reports whether feature makes use of a feature.
 func wanted(f wire.Feature) bool {
-	return f <= wire.FeatEventDesc
+	return f <= wire.FeatEventDesc || f == wire.FeatClockData
 }
 
 // feature takes what a feature says; b may be cut.
@@ -294,6 +295,8 @@ func (c *capture) feature(f wire.Feature, b []byte) {
 		c.cmdline = r.Strings()
 	case wire.FeatEventDesc:
 		err = c.eventDesc(b)
+	case wire.FeatClockData:
+		c.clock = clockPair{ok: r.U32() > 0, id: int32(r.U32()), wall: r.U64(), at: r.U64()}
 	}
 	if err == nil {
 		err = r.Err

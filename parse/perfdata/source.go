@@ -197,6 +197,7 @@ func (r *reader) finish(b *evidence.Builder) error {
 		first, last := r.window()
 		src.Window.StartNS, src.Window.EndNS = evidence.Some(first), evidence.Some(last)
 		src.Window.DurationS = evidence.Some(float64(last-first) / 1e9)
+		src.Window.Date = r.date(first)
 	}
 	src.Loss.LostRecords = d.lost
 	src.Loss.LostSamples = d.lostSamp
