@@ -19,6 +19,7 @@ type selection struct {
 	profiles []int
 	series   []int
 	system   []int
+	waits    []int
 	sources  []int
 	named    bool // a capture names this subject; others are found in system-wide ones
 	workload bool // the command that a system-wide recording started
@@ -196,6 +197,11 @@ func (g *grouping) attach(sel *selection, source int) {
 	for i := range g.set.System {
 		if g.set.System[i].Pos.Source == source && sel.subject.Kind == SubjectMachine {
 			take(&sel.system, i)
+		}
+	}
+	for i := range g.set.Waits {
+		if w := &g.set.Waits[i]; w.Pos.Source == source && sel.keep(w.Task) {
+			take(&sel.waits, i)
 		}
 	}
 	if used {
@@ -419,7 +425,7 @@ func comparePrimary(a, b *selection) int {
 // empty reports whether a case holds nothing but counters of which none was
 // counted.
 func (s *selection) empty() bool {
-	if len(s.threads)+len(s.stacks)+len(s.profiles)+len(s.system) > 0 {
+	if len(s.threads)+len(s.stacks)+len(s.profiles)+len(s.system)+len(s.waits) > 0 {
 		return false
 	}
 	for _, i := range s.blocks {

@@ -77,8 +77,10 @@ type ThreadFact struct {
 	States          *[evidence.NumStates]uint64
 	WakeCtx         *[evidence.NumWakeContexts]uint64
 	Wakeups         evidence.Opt[uint64]
-	Wakers          []evidence.Waker // the most frequent; their counts may not add up to Wakeups
-	Blocking        []ReasonFact     // of this thread's switches
+	Wakers          []evidence.Waker    // the most frequent; their counts may not add up to Wakeups
+	Asked           *evidence.Histogram // the sleeps it asked for, where timers were traced
+	Slack           *evidence.Histogram // by how much later they may fire
+	Blocking        []ReasonFact        // of this thread's switches
 	Triggers        [NumTriggers]float64
 	Evidence        []Evidence
 	Sources         []int
@@ -152,6 +154,15 @@ type WakeFacts struct {
 	Inside  uint64 // from threads of the subject itself
 	Outside uint64 // from other processes
 	Pairs   []PairFact
+	Peers   []PeerFact // tasks outside the subject that wake it, as far as the capture tells of them
+}
+
+// PeerFact is a task outside the subject that wakes the subject's threads.
+type PeerFact struct {
+	Task     evidence.Task
+	Woken    uint64       // how often it was woken itself, by wakers that are told
+	IRQ      uint64       // of these, by interrupts
+	Blocking []ReasonFact // of its own switches; Reason, Switches and Share (of its own) only
 }
 
 // PairFact is a pair of threads that wake each other, or one that wakes the other.

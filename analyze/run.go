@@ -56,6 +56,7 @@ func (c *caseBuild) gather() {
 	f := &c.facts
 	f.Names = labels(set)
 	f.Threads = gatherThreads(c.sel, c.rows)
+	addAsked(c.sel, f.Threads)
 	f.Subject = c.describe()
 	f.Layer2 = layer2Of(c.rows, f.Threads)
 	f.Hot = f.Layer2.Top
@@ -69,6 +70,7 @@ func (c *caseBuild) gather() {
 	c.has()
 	f.Wake = wakeFacts(&f.Subject, f.Threads)
 	c.stacks = gatherStacks(c.sel, f)
+	gatherPeers(c.sel, f, c.stacks.switches)
 	f.Layer2.Concentration = concentration(f)
 	f.Layer2.Notes = layer2Notes(c)
 }

@@ -244,6 +244,21 @@ func (f *ThreadFact) addDetail(t *evidence.TaskStats) {
 	}
 }
 
+// sleepTimer is the function of a timer that ends a sleep.
+const sleepTimer = "hrtimer_wakeup"
+
+// addAsked adds the sleeps that threads asked for, as traced timers tell.
+func addAsked(sel *selection, ts []ThreadFact) {
+	for _, i := range sel.waits {
+		w := &sel.set.Waits[i]
+		k := slices.IndexFunc(ts, func(t ThreadFact) bool { return t.Task.TID == w.Task.TID })
+		if k < 0 || w.Kind != evidence.WaitTimer || w.Op != sleepTimer {
+			continue
+		}
+		ts[k].Asked, ts[k].Slack = merged(ts[k].Asked, w.AskedNS), merged(ts[k].Slack, w.SlackNS)
+	}
+}
+
 // weight is what a thread is ranked by: its rate, or its count where there is
 // no window to make a rate of.
 func (f *ThreadFact) weight() float64 {

@@ -11,6 +11,7 @@ import (
 // sleepLength is the range in which the asked sleep lies.
 type sleepLength struct {
 	lo, hi     float64 // ns
+	exact      bool    // the timers themselves were traced
 	span       analyze.Text
 	arithmetic analyze.Text
 }
@@ -22,10 +23,27 @@ func askedSleep(f *analyze.Facts, ws []waiter) *sleepLength {
 	if len(ws) == 0 {
 		return nil
 	}
+	if h := merge(ws, func(t *analyze.ThreadFact) *hist { return t.Asked }); h != nil {
+		return askedByTimers(ws, h)
+	}
 	if h := gaps(ws); h != nil && h.N >= fewGaps {
 		return askedByGaps(ws)
 	}
 	return askedByRate(f, ws)
+}
+
+// askedByTimers reads what the threads asked for: the earliest time at which
+// each timer may fire, less the time at which it was started.
+func askedByTimers(ws []waiter, h *hist) *sleepLength {
+	a := &sleepLength{lo: quantile(h, 0.05), hi: quantile(h, 0.95), exact: true}
+	a.span = span(a)
+	slack := ""
+	if s := merge(ws, func(t *analyze.ThreadFact) *hist { return t.Slack }); s != nil {
+		slack = fmt.Sprintf(", and may end %s later (timer slack)", quantity.Time(quantile(s, 0.5)))
+	}
+	a.arithmetic = text("The asked sleep is %s: softexpires less the time of the sample, the median of %s timers (5th to 95th percentile %s to %s)%s.",
+		quantity.Time(quantile(h, 0.5)), quantity.Count(h.N), quantity.Time(a.lo), quantity.Time(a.hi), slack)
+	return a
 }
 
 // askedByGaps: no timer fires early, so that the sleep is not longer than the

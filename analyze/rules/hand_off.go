@@ -19,10 +19,11 @@ var HandOff = &analyze.Rule{
 }
 
 // byPeer are waits that end when one other thread acts. A futex whose caller
-// is hidden and an event may be such waits; only the wakeups tell.
+// is hidden, an event, and a signal, which a timer sends too, may be such
+// waits; only the wakeups tell.
 var (
-	byPeer  = ofClass(signature.ClassIPC)
-	maybe   = ofClass(signature.ClassFutex, signature.ClassCond, signature.ClassEvent, signature.ClassNetwork, signature.ClassTimed)
+	byPeer  = func(r signature.Reason) bool { return r.Class == signature.ClassIPC && r.ID != "signal" }
+	maybe   = ofClass(signature.ClassFutex, signature.ClassCond, signature.ClassEvent, signature.ClassNetwork, signature.ClassTimed, signature.ClassIPC)
 	byOwner = ofClass(signature.ClassLock)
 )
 
@@ -60,6 +61,12 @@ func handOffOf(f *analyze.Facts) *handOffCase {
 	if slow(f) {
 		return nil // the peer works, and the switch is not what it costs
 	}
+	if irq, ok := wokenByIRQ(f); ok && irq >= mainShare {
+		return nil // timers or devices wake them, no peer
+	}
+	if p, _ := sender(f); p != nil {
+		return nil // it sends, and waits for no answer
+	}
 	if switchWaits(f) {
 		c.byStacks(f)
 	} else {
@@ -90,7 +97,9 @@ func (c *handOffCase) byStacks(f *analyze.Facts) {
 	case lock.share >= partShare:
 		return
 	case c.w.share >= partShare && c.share >= mainShare:
-		c.g.decide(stacks, fmt.Sprintf("%s of the switches wait for a peer or return from waking it", percent(c.share)))
+		what := fmt.Sprintf("%s of the switches wait for a peer or return from waking it", percent(c.share))
+		c.g.decide(stacks, what)
+		c.unpaired(f, what)
 	case c.woken >= mainShare:
 		c.share = c.woken
 		c.g.decide(stacks, fmt.Sprintf("%s of the switches are on return from a call that woke the next task", percent(c.woken)))
@@ -107,6 +116,41 @@ func (c *handOffCase) byStacks(f *analyze.Facts) {
 	}
 	c.judged = true
 	c.agree(f)
+}
+
+// unpaired holds a conclusion from what threads wait in to what it shows: a
+// pipe that is read tells of no answer. Two sides do, or wakeups in turn.
+func (c *handOffCase) unpaired(f *analyze.Facts, what string) {
+	ws := sides(f)
+	switch {
+	case c.p.share >= mainShare:
+	case f.Wake.Total >= fewGaps:
+		c.g.atMost(analyze.ConfidenceLow, "a fit: "+what+", and yet the wakeups show no two threads that wake each other in turn")
+	case len(ws) == 2 && alike(ws[0].perS, ws[1].perS), c.woken >= partShare:
+	case len(ws) < 2 && perThread(f):
+		c.g.atMost(analyze.ConfidenceLow, "a fit: "+what+", and one side alone is seen; a sender that waits for no answer looks alike")
+	default:
+		c.g.atMost(analyze.ConfidenceMedium, what+"; who wakes whom is not in the input")
+	}
+}
+
+// sides are the hot threads that wait for a peer, or return from waking it, in
+// most of their switches.
+func sides(f *analyze.Facts) []waiter {
+	var out []waiter
+	for i := range hot(f) {
+		t := &f.Threads[i]
+		waits, told := ownShare(t, byPeer)
+		all := waitsFor(t.Blocking, func(signature.Reason) bool { return true }).switches
+		for _, n := range t.Triggers {
+			all += n
+		}
+		back := t.Triggers[analyze.TriggerHandOff] + t.Triggers[analyze.TriggerReturn] + t.Triggers[analyze.TriggerRace]
+		if told && waits >= traceShare && waits+back/all >= mainShare {
+			out = append(out, waiter{t, t.SwitchesPerS.V, waits + back/all})
+		}
+	}
+	return out
 }
 
 // onReturn reports whether the undecided returns to user mode are from system
@@ -229,6 +273,10 @@ func channel(r signature.Reason) string {
 		return "a socket"
 	case "tty-read":
 		return "a terminal"
+	case "sysv-sem", "futex-sem":
+		return "a semaphore"
+	case "signal":
+		return "signals"
 	case "epoll", "poll":
 		return "a descriptor that it polls"
 	}
@@ -293,6 +341,12 @@ func handOffRival(f *analyze.Facts) (analyze.Rival, bool) {
 	w := waitsFor(f.Blocking, byPeer)
 	switch {
 	case f.Wake.Total >= fewGaps:
+		if p, share := sender(f); p != nil {
+			return rejected(f, "%s makes %s of the wakeups, and none wakes it in turn: it sends, and waits for no answer", name(p.Task), percent(share))
+		}
+		if irq, ok := wokenByIRQ(f); ok && irq >= mainShare {
+			return rejected(f, "%s of the wakeups come from interrupts, not from a peer", percent(irq))
+		}
 		if p := partners(f); p.share >= traceShare {
 			return rejected(f, "pairs that wake each other in turn make %s of the wakeups", percent(p.share))
 		}

@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"fmt"
+	"math"
+
 	"ctxan/analyze"
 	"ctxan/analyze/quantity"
 	"ctxan/analyze/signature"
@@ -35,10 +38,13 @@ func healthy(f *analyze.Facts) []analyze.Finding {
 		g.agree(stacks, quantity.Percent(w.share, 1)+" of them are ordinary waits")
 	}
 	if one, two, ok := crossRates(f); ok && max(one, two)*costliestUS/1e6 >= cheapCPUs {
-		g.contrast(f)
+		if !g.contrast(f) {
+			g.atMost(analyze.ConfidenceMedium, "") // against says why
+		}
 	} else {
 		g.compareWillingness(f) // both rates are next to nothing, however far apart
 	}
+	apart(f, &g)
 	if w := f.Macro.ImpactWord; w == "notable" || w == "large" {
 		g.differs |= counters
 		g.oppose(text("with cold caches the switches would take %s of a CPU or more", percent(costShare)))
@@ -73,10 +79,23 @@ func healthy(f *analyze.Facts) []analyze.Finding {
 	return settled(f, fd)
 }
 
-// wanted are waits of a program that has nothing to do.
+// apart lowers the conclusion when threads and stacks do not agree on how many
+// of the switches are voluntary.
+func apart(f *analyze.Facts, g *ground) {
+	v, ok := f.Layer2.VoluntaryShare.Get()
+	invol, okI := stacksInvoluntary(f)
+	if ok && okI && independent(f) && math.Abs(1-invol-v) > analyze.AgreeWithin {
+		t := fmt.Sprintf("%s of the switches are voluntary by the threads' counts, %s by the stacks", percent(v), percent(1-invol))
+		g.atMost(analyze.ConfidenceMedium, "")
+		g.note(text("%s", t))
+	}
+}
+
+// wanted are waits of a program that has nothing to do. A futex whose caller is
+// hidden is not among them: it may be a lock.
 func wanted(r signature.Reason) bool {
 	switch r.Class {
-	case signature.ClassSleep, signature.ClassCond, signature.ClassTimed, signature.ClassFutex, signature.ClassEvent, signature.ClassIPC,
+	case signature.ClassSleep, signature.ClassCond, signature.ClassTimed, signature.ClassEvent, signature.ClassIPC,
 		signature.ClassNetwork, signature.ClassChild, signature.ClassRuntime, signature.ClassWorker:
 		return true
 	}
@@ -141,7 +160,11 @@ func odd(f *analyze.Facts) analyze.Text {
 
 // troubled are waits that mean something when they are the most.
 func troubled(r signature.Reason) bool {
-	return !wanted(r) && r.Class != signature.ClassExit || r.Class == signature.ClassChild
+	switch r.Class {
+	case signature.ClassExit, signature.ClassFutex: // a futex without a name may be either
+		return false
+	}
+	return !wanted(r) || r.Class == signature.ClassChild
 }
 
 // wanting says that threads want a CPU and wait for it, or may: when most

@@ -16,7 +16,7 @@ var KernelWorkerStorm = (&waiting{
 		return []analyze.Advice{{Do: text("Name the work, and who queues it, with the recording given to settle it.")},
 			{Do: text("Make whoever queues it batch: larger writes, interrupt coalescing (ethtool -C), fewer descriptors.")}}
 	},
-	next: []analyze.Command{{Line: "perf record -a -g -e workqueue:workqueue_queue_work -o work.data -- sleep 1", Why: text("which work is queued, and by which code: perf report -i work.data (as root)")}},
+	next: []analyze.Command{{Line: "perf record -a -g --buildid-all -e workqueue:workqueue_queue_work -o work.data -- sleep 1", Why: text("which work is queued, and by which code: perf report -i work.data (as root)")}},
 }).rule()
 
 // busyWorkerPerS: kernel threads that run less often than this rest. Kernel: a

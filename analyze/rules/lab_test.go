@@ -114,10 +114,10 @@ func TestLabWords(t *testing.T) {
 	}{
 		{"w25-spinrank", analyze.ConfidenceMedium, "differs from the counters' by 92.2 %", "3 of 3"},
 		{"w47-storelog", analyze.ConfidenceLow, "20.0 % of its context switches; 75.4 % more are preemptions inside the kernel", "95.4 %"},
-		{"w49-statd", analyze.ConfidenceMedium, "89.0 % of the switches block, most often in request_wait_answer", "called from"},
-		{"w53-spawner", analyze.ConfidenceHigh, "50.6 % of the switches block, most often in __wait_for_common", "100 % of the switches block"},
+		{"w49-statd", analyze.ConfidenceMedium, "89.0 % of the switches block in request_wait_answer", "called from"},
+		{"w53-spawner", analyze.ConfidenceHigh, "50.6 % of the switches block in __wait_for_common", "100 % of the switches block"},
 		{"w56-pgselect", analyze.ConfidenceLow, "the sources contradict each other: 91.6 % of the switches are voluntary", "3 of 3"},
-		{"w58-phpish", analyze.ConfidenceMedium, "most often in sk_wait_data", "crunch"},
+		{"w58-phpish", analyze.ConfidenceMedium, "block in sk_wait_data", "crunch"},
 		{"w66-gzip", analyze.ConfidenceMedium, "one layer decides, and something speaks against it", "layers agree"},
 	} {
 		dir := filepath.Join(shared.Dir(t), "lab", tt.lab)

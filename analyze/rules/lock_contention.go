@@ -48,7 +48,7 @@ func lockOf(f *analyze.Facts) *lockCase {
 		c.byStacks(f)
 		return c
 	}
-	if switchWaits(f) && !futexHidden(f) {
+	if switchWaits(f) && waitsFor(f.Blocking, unnamedWait).share < partShare {
 		return nil
 	}
 	return c.byCrowd(f)
@@ -63,6 +63,9 @@ func (c *lockCase) byStacks(f *analyze.Facts) {
 	case c.w.ofWaits >= mainShare:
 		c.g.decide(stacks, what)
 		c.g.atMost(analyze.ConfidenceMedium, what+", the most of those that wait")
+	case waitsFor(f.Blocking, ofClass(signature.ClassFutex, signature.ClassCond)).share >= partShare:
+		c.share = 0 // whoever waits for a condition takes its mutex too
+		return
 	default:
 		c.g.fit(what)
 		c.g.fit("that is a part of them")
@@ -85,9 +88,9 @@ func (c *lockCase) byCrowd(f *analyze.Facts) *lockCase {
 		return nil
 	}
 	if switchWaits(f) {
-		c.w = waitsFor(f.Blocking, ofID("futex"))
+		c.w = waitsFor(f.Blocking, unnamedWait)
 		c.share = c.w.share
-		c.g.fit(fmt.Sprintf("%s of the switches wait in a futex", percent(c.w.share)))
+		c.g.fit(fmt.Sprintf("%s of the switches wait in a futex or semaphore", percent(c.w.share)))
 	} else {
 		c.share = share
 	}
@@ -107,9 +110,9 @@ func insideShare(f *analyze.Facts) (float64, bool) {
 
 func (c *lockCase) summary(f *analyze.Facts) analyze.Text {
 	ws := heaviest(waiters(f, byOwner, 0))
-	if c.g.confidence() == analyze.ConfidenceLow && c.w.top == nil || c.w.top != nil && c.w.top.Reason.ID == "futex" {
+	if c.g.confidence() == analyze.ConfidenceLow && c.w.top == nil || c.w.top != nil && unnamedWait(c.w.top.Reason) {
 		ws = heaviest(allWaiters(f))
-		return text("%s wake each other as the waiters of one lock do: %s.", threadsOf(f, ws), partOf(f, c.share))
+		return text("%s wake each other, as at a lock, a condition or a barrier: %s.", threadsOf(f, ws), partOf(f, c.share))
 	}
 	what := lockName(c.w.top.Reason)
 	if len(ws) == 0 {
@@ -135,8 +138,6 @@ func lockName(r signature.Reason) string {
 		return "locks of the database"
 	case "lock-backoff":
 		return "a spin lock that sleeps between tries"
-	case "sysv-sem":
-		return "System V semaphores"
 	}
 	return "a lock"
 }
@@ -145,7 +146,7 @@ func (c *lockCase) claim(f *analyze.Facts) analyze.Text {
 	if c.w.top == nil {
 		return nil
 	}
-	if c.w.top.Reason.ID == "futex" {
+	if unnamedWait(c.w.top.Reason) {
 		return text("%s of the switches block%s, and the call that waits has no name.", percent(c.w.share), frameOf(c.w.top))
 	}
 	if api := c.w.top.API; api != "" && len(c.w.reasons) == 1 {
@@ -172,9 +173,12 @@ func (c *lockCase) shown(f *analyze.Facts) []analyze.Text {
 	return out
 }
 
+// unnamedWait are waits that may be for a lock, and for something else.
+var unnamedWait = ofID("futex", "sysv-sem")
+
 func lockAdvice(w *wait) []analyze.Advice {
-	if w.top == nil {
-		return nil
+	if w.top == nil || unnamedWait(w.top.Reason) {
+		return nil // a lock, a condition or a barrier: each wants another remedy
 	}
 	switch w.top.Reason.ID {
 	case "alloc-lock", "libc-lock":

@@ -40,6 +40,10 @@ func oversubscribed(f *analyze.Facts) []analyze.Finding {
 	fd.Shown = demandShown(f, fd.Claim)
 	fd.Evidence = rateEvidence(heaviest(allWaiters(f)))
 	fd.Advice = crowdAdvice(want, cpus)
+	if used, ok := foreign(f); ok {
+		fd.Summary = text("Other tasks use %s of the %s CPUs, and %s waits for its turn: %s.", quantity.Fixed(used, 2), quantity.Whole(cpus), subjectIn(f), howTheyWait(f))
+		fd.Advice = []analyze.Advice{{Do: text("Find what else runs on the CPUs, and move it or the subject (cpuset, taskset), or give the subject a greater weight (nice, cpu.weight).")}}
+	}
 	fd.Next = settle(f, nil)
 	return settled(f, fd)
 }
@@ -122,7 +126,15 @@ func measuredDemand(f *analyze.Facts, want, cpus float64) *ground {
 	what := fmt.Sprintf("%s threads want a CPU at a time, of %s CPUs", quantity.Sig(want, 2), quantity.Whole(cpus))
 	busy, okB := f.Util.BusyShare.Get()
 	used, okU := f.Util.CPUsUsed.Get()
+	others, foreignHere := foreign(f)
+	if foreignHere {
+		g.atMost(analyze.ConfidenceLow, fmt.Sprintf("%s, and others use %s of the %s CPUs: the wait for a CPU is theirs to explain", what, quantity.Fixed(others, 2), quantity.Whole(cpus)))
+		g.oppose(text("other tasks use %s of the %s CPUs", quantity.Fixed(others, 2), quantity.Whole(cpus)))
+	}
 	switch {
+	case foreignHere && used < full*cpus:
+		g.fit(what)
+		g.fit("they are preempted")
 	case okB && busy >= full, okU && used >= full*cpus:
 		g.decide(threads, what)
 		if !sliceLong(f) {
@@ -142,6 +154,16 @@ func measuredDemand(f *analyze.Facts, want, cpus float64) *ground {
 		g.atMost(analyze.ConfidenceLow, what+", and yet not all CPUs are busy")
 	}
 	return g
+}
+
+// foreign is how many CPUs other tasks use, when that is a good part of them,
+// more than the subject's, and the subject's own threads block too: then its
+// demand is waiting for others. Threads that never block want a CPU whoever runs.
+func foreign(f *analyze.Facts) (float64, bool) {
+	others, ok := f.Util.OthersUsed.Get()
+	cpus, okC := f.Util.CPUs.Get()
+	v, okV := f.Layer2.VoluntaryShare.Get()
+	return others, ok && okC && others >= partShare*float64(cpus) && others > f.Util.CPUsUsed.V && !(okV && v <= unwilling)
 }
 
 // sliceLong reports whether the stints on a CPU are as long as slices.

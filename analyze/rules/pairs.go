@@ -26,7 +26,7 @@ func partners(f *analyze.Facts) pairing {
 		if !answers(k) || !dominant(from, k) {
 			continue
 		}
-		n := float64(k.AB + k.BA)
+		n := float64(ofSubject(f, k))
 		mutual += n
 		if after, ok := k.AfterNS.Get(); ok && after <= runOnNS {
 			handsOn += n
@@ -38,8 +38,57 @@ func partners(f *analyze.Facts) pairing {
 	return p
 }
 
+// ofSubject is how many of a pair's wakeups are of the subject's threads.
+func ofSubject(f *analyze.Facts, p analyze.PairFact) uint64 {
+	switch n := p.AB + p.BA; {
+	case peerOf(f, p.A.TID) != nil:
+		return p.AB
+	case peerOf(f, p.B.TID) != nil:
+		return p.BA
+	default:
+		return n
+	}
+}
+
+// peerOf is the task outside the subject with the id; nil when there is none.
+func peerOf(f *analyze.Facts, tid int) *analyze.PeerFact {
+	for i := range f.Wake.Peers {
+		if f.Wake.Peers[i].Task.TID == tid {
+			return &f.Wake.Peers[i]
+		}
+	}
+	return nil
+}
+
+// wokenByIRQ is the part of the subject's wakeups whose wakers are told that come
+// from interrupts, and whether there are enough to say so.
+func wokenByIRQ(f *analyze.Facts) (float64, bool) {
+	told := f.Wake.IRQ + f.Wake.Inside + f.Wake.Outside
+	if told < fewGaps || float64(told) < mainShare*float64(f.Wake.Total) {
+		return 0, false
+	}
+	return float64(f.Wake.IRQ) / float64(told), true
+}
+
+// sender is the one task outside the subject that makes most of its wakeups and
+// is not woken by it in turn, when the capture shows who does wake it.
+func sender(f *analyze.Facts) (*analyze.PeerFact, float64) {
+	for _, p := range f.Wake.Pairs {
+		out := peerOf(f, p.A.TID)
+		back := p.BA
+		if out == nil {
+			out, back = peerOf(f, p.B.TID), p.AB
+		}
+		n := float64(ofSubject(f, p))
+		if out != nil && out.Woken >= fewGaps && n >= mainShare*float64(f.Wake.Total) && float64(back) < traceShare*n {
+			return out, n / float64(f.Wake.Total)
+		}
+	}
+	return nil, 0
+}
+
 // answers reports whether the wakeups of a pair go both ways equally often; a
-// peer outside the subject is seen in one direction only.
+// peer outside the subject is seen in both when the capture holds its wakers.
 func answers(p analyze.PairFact) bool {
 	lo, hi := min(p.AB, p.BA), max(p.AB, p.BA)
 	return hi >= fewGaps && float64(lo) >= mutualRatio*float64(hi)
@@ -52,6 +101,9 @@ func wakersOf(f *analyze.Facts) map[int]float64 {
 		for _, k := range f.Threads[i].Wakers {
 			out[f.Threads[i].Task.TID] += float64(k.Count)
 		}
+	}
+	for i := range f.Wake.Peers {
+		out[f.Wake.Peers[i].Task.TID] = float64(f.Wake.Peers[i].Woken)
 	}
 	return out
 }

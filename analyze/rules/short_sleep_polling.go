@@ -30,7 +30,7 @@ type sleepCase struct {
 func shortSleep(f *analyze.Facts) []analyze.Finding {
 	c := sleepers(f)
 	if c == nil || c.share < partShare {
-		return nil
+		return pacedBySender(f)
 	}
 	c.weighUsers(f)
 	fd := analyze.Finding{ID: "short-sleep-polling", Severity: severity(f), Share: some(c.share)}
@@ -44,7 +44,10 @@ func shortSleep(f *analyze.Facts) []analyze.Finding {
 	fd.Evidence = append(rateEvidence(c.ws), c.cite(f)...)
 	fd.Against = append(fd.Against, c.unknowns(f)...)
 	fd.Advice = c.advice(f)
-	fd.Next = append([]analyze.Command{sleepTimers(f)}, settle(f, c.ws)...)
+	fd.Next = settle(f, c.ws)
+	if a := askedSleep(f, c.ws); a == nil || !a.exact {
+		fd.Next = append([]analyze.Command{sleepTimers(f)}, fd.Next...)
+	}
 	fd.Impact = c.impact(f)
 	return settled(f, fd)
 }
@@ -272,7 +275,7 @@ func (c *sleepCase) cite(f *analyze.Facts) []analyze.Evidence {
 // unknowns is what the captures leave open.
 func (c *sleepCase) unknowns(f *analyze.Facts) []analyze.Text {
 	var out []analyze.Text
-	if a := askedSleep(f, c.ws); a != nil {
+	if a := askedSleep(f, c.ws); a != nil && !a.exact {
 		out = append(out, text("the length of the sleep was not captured; off-CPU time says %s", a.span))
 	}
 	switch k := caller(f, "timer-sleep"); {

@@ -21,7 +21,7 @@ func taskChurn(f *analyze.Facts) []analyze.Finding {
 	w := waitsFor(f.Blocking, ofClass(signature.ClassChild, signature.ClassExit))
 	ended, all := endedTasks(f)
 	g := ground{}
-	share := w.share
+	share := w.share + awaited(f)
 	switch {
 	case switchWaits(f) && share >= mainShare && childRate(f, share) >= churnPerS:
 		g.decide(stacks, fmt.Sprintf("%s of the switches start, await or end tasks", percent(share)))
@@ -57,8 +57,18 @@ func taskChurn(f *analyze.Facts) []analyze.Finding {
 			Effects: []analyze.Effect{{Label: "switches", Value: text("at least four per job (start, exec, end, the wait for it) → one or two")}}, Price: text("a worker must be cleaned between jobs")},
 		{Do: text("In a shell, use built-ins and one process for many items (xargs, awk) instead of a command for each.")},
 	}
-	fd.Next = []analyze.Command{{Line: "perf record -a -g -e sched:sched_process_fork -e sched:sched_process_exec -o churn.data -- sleep 1", Why: text("who starts what, how often (as root)")}}
+	fd.Next = []analyze.Command{{Line: "perf record -a -g --buildid-all -e sched:sched_process_fork -e sched:sched_process_exec -o churn.data -- sleep 1", Why: text("who starts what, how often (as root)")}}
 	return settled(f, fd)
+}
+
+// awaited is the share of the waits for a join that belong to the exits: each
+// task that ends is awaited at most once, in a futex that tells no more.
+func awaited(f *analyze.Facts) float64 {
+	ends := waitsFor(f.Blocking, ofClass(signature.ClassExit))
+	if ends.share < partShare {
+		return 0
+	}
+	return min(ends.share, waitsFor(f.Blocking, ofID("futex", "thread-join")).share)
 }
 
 // churnPerS: fewer waits for children than this are a shell at work. Practice.
@@ -126,7 +136,7 @@ func endedShare(f *analyze.Facts) float64 {
 }
 
 func churnSummary(f *analyze.Facts, ended int, share float64) analyze.Text {
-	if w, ok := f.Layer2.WindowS.Get(); ok && ended > 0 && w > 0 {
+	if w, ok := f.Layer2.WindowS.Get(); ok && ended > 0 && w > 0 && !independent(f) {
 		return text("%s start%s and end%s tasks, %s a second: %s.", subjectName(f), verbS(f), verbS(f), quantity.Whole(float64(ended)/w), partOf(f, share))
 	}
 	return text("%s start%s tasks and wait%s for them to end: %s.", subjectName(f), verbS(f), verbS(f), partOf(f, share))

@@ -166,8 +166,9 @@ func steady(h *evidence.Histogram) bool {
 
 // irqShare is the share of the threads' wakeups that came from interrupts.
 func irqShare(ws []waiter) (share float64, ok bool) {
-	var irq, all float64
+	var irq, all, total float64
 	for i := range ws {
+		total += float64(ws[i].t.Wakeups.V)
 		for _, k := range ws[i].t.Wakers {
 			all += float64(k.Count)
 			if k.IRQ {
@@ -175,10 +176,23 @@ func irqShare(ws []waiter) (share float64, ok bool) {
 			}
 		}
 	}
-	if all < fewGaps {
-		return 0, false
+	if all < fewGaps || all < mainShare*total {
+		return 0, false // too few, or most of them by wakers that are not kept
 	}
 	return irq / all, true
+}
+
+// wokenByMany reports whether the wakeups of the threads were captured, and
+// most of them came from more tasks than are kept: no timer, and no partner.
+func wokenByMany(ws []waiter) bool {
+	kept, total := 0.0, 0.0
+	for i := range ws {
+		total += float64(ws[i].t.Wakeups.V)
+		for _, k := range ws[i].t.Wakers {
+			kept += float64(k.Count)
+		}
+	}
+	return total >= fewGaps && kept < mainShare*total
 }
 
 // allWaiters takes every thread that switched.

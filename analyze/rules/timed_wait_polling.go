@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"ctxan/analyze"
@@ -26,6 +27,7 @@ var mayTimeOut = ofClass(signature.ClassTimed, signature.ClassFutex, signature.C
 var (
 	futexKind = ofClass(signature.ClassTimed, signature.ClassFutex, signature.ClassCond)
 	timedCall = ofClass(signature.ClassTimed)
+	signalled = ofID("signal")
 )
 
 // timedCase is what the facts show of waits that time out.
@@ -50,6 +52,9 @@ func timedWait(f *analyze.Facts) []analyze.Finding {
 	if fd.Confidence == analyze.ConfidenceLow {
 		verb = "wake" + s(len(c.ws)) + " as if by time limit"
 	}
+	if c.bySignal() {
+		verb = strings.Replace(verb, "time limit", "a timer's signals", 1)
+	}
 	fd.Summary = text("%s %s, %s, and wait%s again: %s.", threadsOf(f, c.ws), verb, rateSpan(c.ws), s(len(c.ws)), partOf(f, c.share))
 	fd.Claim = blocks(f, &c.w)
 	fd.Shown = c.shown(f, fd.Claim)
@@ -63,7 +68,11 @@ func timedOf(f *analyze.Facts) *timedCase {
 	if !switchWaits(f) {
 		return nil
 	}
-	c := &timedCase{w: waitsFor(f.Blocking, mayTimeOut), ws: waiters(f, mayTimeOut, minPollPerS)}
+	pass := mayTimeOut
+	if irq, ok := wokenByIRQ(f); ok && irq >= fromIRQ {
+		pass = func(r signature.Reason) bool { return mayTimeOut(r) || signalled(r) } // a peer's signal is no interrupt's
+	}
+	c := &timedCase{w: waitsFor(f.Blocking, pass), ws: waiters(f, pass, minPollPerS)}
 	if c.w.top == nil || len(c.ws) == 0 {
 		return nil
 	}
@@ -82,7 +91,7 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 	irq, known := irqShare(c.ws)
 	h := gaps(c.ws)
 	futex := waitsFor(f.Blocking, futexKind).share >= mainShare*c.w.share
-	if known && irq < fromIRQ {
+	if known && irq < fromIRQ || wokenByMany(c.ws) {
 		return // threads wake them
 	}
 	if known && futex {
@@ -91,6 +100,9 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 	}
 	if known && !futex {
 		c.g.fit(percent(irq) + " of their wakeups come from interrupts")
+	}
+	if known && c.bySignal() {
+		c.g.fit("they wait for signals, and no thread sends them")
 	}
 	if steady(h) {
 		c.steady(f, h)
@@ -107,15 +119,27 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 			c.g = ground{}
 			return
 		}
+		if known {
+			c.g.atMost(analyze.ConfidenceLow, fmt.Sprintf("a fit: %s of their wakeups come from interrupts; those of a device look alike", percent(irq)))
+			return
+		}
 		c.g.atMost(analyze.ConfidenceLow, "a fit: the waits last the same each time; a peer with a steady beat looks alike, and who wakes them is not in the input")
 	}
 }
+
+// bySignal reports whether most of the waits are for signals, which a timer of
+// the process sends (setitimer, timer_create).
+func (c *timedCase) bySignal() bool { return c.w.top != nil && signalled(c.w.top.Reason) }
 
 // timed reports whether anything but rates speaks for a time limit.
 func (g *ground) timed() bool { return g.fits-g.agrees.count() > 0 }
 
 func (c *timedCase) steady(f *analyze.Facts, h *hist) {
 	beat := fmt.Sprintf("the waits last %s to %s, nine in ten of them", quantity.Time(quantile(h, 0.05)), quantity.Time(quantile(h, 0.95)))
+	if c.bySignal() {
+		c.g.decide(threads, beat+", and interrupts end them: a timer's signals")
+		return
+	}
 	if waitsFor(f.Blocking, timedCall).share >= mainShare*c.w.share {
 		c.g.decide(threads, beat+", in a call with a time limit")
 		return
@@ -166,6 +190,11 @@ func (c *timedCase) shown(f *analyze.Facts, claim analyze.Text) []analyze.Text {
 
 func (c *timedCase) advice(f *analyze.Facts) []analyze.Advice {
 	now := sumPerS(c.ws)
+	if c.bySignal() {
+		return []analyze.Advice{{Do: text("Make the interval of the timer (setitimer, timer_create) as long as the work allows, and stop it while there is nothing to do."),
+			Effects: []analyze.Effect{{Label: "switches of these threads", Value: text("%s → at most %s a thread at %d ms", quantity.PerS(now), quantity.PerS(polledPerS), polledSleep.Milliseconds())}},
+			Price:   text("what the timer drives comes later")}}
+	}
 	sketch, lang := pick(f, limitSketches)
 	out := []analyze.Advice{{Do: text("Wait without a time limit, or until the next deadline that really exists; let whoever has news signal it."),
 		Effects: []analyze.Effect{{Label: "switches of these threads", Value: text("%s → one per event", quantity.PerS(now))}}, Price: text("every event must be signalled"),

@@ -15,6 +15,7 @@ import (
 //	window 0.5 cpus=2 wide pid=100
 //	thread TID PID COMM S=4000 R=10 ... run=4010x20us off=4000x36us delay=... preempt=... migrations=3
 //	woken irq=3900 | woken by=TID:COMM n=100 after=6us blocked=90      (of the thread above)
+//	usage CPU busy=500ms idle=0ms
 //	stack TID STATE N frame frame ... | frame ...                      (leaf first; kernel | user)
 //	cpu TID N frame frame ... | frame ...
 //
@@ -47,6 +48,8 @@ func (r *traceReader) line(f []string) {
 		r.thread(f[1:])
 	case "woken":
 		r.woken(f[1:])
+	case "usage":
+		r.usage(f[1:])
 	case "stack":
 		r.stack(&r.switches, f[1], f[2], f[3], f[4:])
 	case "cpu":
@@ -74,6 +77,19 @@ func (r *traceReader) window(f []string) {
 	}
 }
 
+func (r *traceReader) usage(f []string) {
+	c := evidence.CPUStats{CPU: int(r.num(f[0]))}
+	for _, x := range f[1:] {
+		switch k, v, _ := strings.Cut(x, "="); k {
+		case "busy":
+			c.BusyNS = r.dur(v)
+		case "idle":
+			c.IdleNS = r.dur(v)
+		}
+	}
+	r.b.CPU(c)
+}
+
 func (r *traceReader) thread(f []string) {
 	r.end()
 	r.cur = &evidence.TaskStats{Task: evidence.Task{TID: int(r.num(f[0])), PID: int(r.num(f[1])), Comm: f[2]}, States: &[evidence.NumStates]uint64{}}
@@ -92,6 +108,8 @@ func (r *traceReader) thread(f []string) {
 		case "preempt":
 			t.Preempt = r.hist(v)
 			t.PreemptNS = evidence.Some(t.Preempt.Sum)
+		case "wakeups":
+			t.Wakeups = evidence.Some(uint64(r.num(v)))
 		case "migrations":
 			t.Migrations = evidence.Some(uint64(r.num(v)))
 		default:

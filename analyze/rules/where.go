@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"path"
 	"slices"
 	"strconv"
 
 	"ctxan/analyze"
 	"ctxan/analyze/quantity"
+	"ctxan/analyze/signature"
 )
 
 // maxBlocks is how many reasons a sentence lists, each with its own share.
@@ -34,14 +36,23 @@ func blocks(f *analyze.Facts, w *wait) analyze.Text {
 	return text("%s.", t)
 }
 
-// frameOf names the frame that most of a reason's switches block in. Its share
-// of them is not in the facts, so that none is claimed.
+// frameOf names the frame that a reason's switches block in, or the one that
+// most of them do, with its own share of all switches.
 func frameOf(r *analyze.ReasonFact) analyze.Text {
-	if r.Frame == "" {
+	switch {
+	case r.Frame == "":
 		return text(": %s", r.Reason.Label)
+	case r.FrameShare >= oneFrame*r.Share:
+		return text(" in %s (%s)", code(signature.Base(r.Frame)), r.Reason.Label)
+	case r.FrameShare > 0:
+		return text("%s (%s of all; %s)", mostly(r.Frame), percent(r.FrameShare), r.Reason.Label)
 	}
 	return text("%s (%s)", mostly(r.Frame), r.Reason.Label)
 }
+
+// oneFrame: a frame with this part of a reason's switches is where they block.
+// Practice: the rest are other kernels' names or cut stacks.
+const oneFrame = 0.95
 
 // under names the user code that waits of the reasons lie under, with its own
 // share where that is not all of them. It never says "called from": a library
@@ -112,7 +123,7 @@ func fileLine(c *analyze.CallerFact) string {
 		return ""
 	}
 	if c.Line == 0 {
-		return " in " + c.File
+		return " in " + path.Base(c.File)
 	}
-	return " at " + c.File + ":" + strconv.Itoa(c.Line)
+	return " at " + path.Base(c.File) + ":" + strconv.Itoa(c.Line)
 }
