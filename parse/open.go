@@ -85,6 +85,7 @@ func Open(paths []string, opt Options) (*evidence.Set, []error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	defer resolver.Close()
 	o := &opener{opt: opt, set: &evidence.Set{}, symbols: resolver}
 	o.opt.Limits = opt.Limits.withDefaults()
 	for _, p := range paths {

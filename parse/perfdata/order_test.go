@@ -259,3 +259,20 @@ func readTruthRows(tb testing.TB, path string) [][]string {
 	}
 	return out
 }
+
+// TestPayloadBeyondEnd: data that is said to follow a record ends the reading
+// where the records end.
+func TestPayloadBeyondEnd(t *testing.T) {
+	g := gen{cpus: 1, rounds: 1, perRound: 1}
+	var f memFile
+	w := wire.NewWriter(&f, g.attrs())
+	aux := wire.AppendHeader(nil, wire.RecAuxtrace, 0, 48)
+	aux = append(le.AppendUint64(aux, 1<<40), make([]byte, 32)...)
+	w.Record(aux)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if fx := readBytes(f.b, Options{}); fx.err != nil || !fx.src.Loss.Truncated {
+		t.Errorf("%v, %+v", fx.err, fx.src)
+	}
+}

@@ -150,7 +150,7 @@ func (x *index) segment() error {
 		if err != nil {
 			return err
 		}
-		if x.r.badErr != nil || used == 0 && n == 0 {
+		if x.r.badErr != nil || used == 0 && n <= 0 {
 			return nil
 		}
 		if used > x.have { // a payload was skipped
