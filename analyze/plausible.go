@@ -11,8 +11,11 @@ const (
 	// maxCPUs: more than any Linux kernel is built for (CONFIG_NR_CPUS).
 	maxCPUs = 8192
 
-	// metricWithin: perf prints its metrics with at least three digits.
+	// metricWithin: perf prints three decimals of the CPUs utilized; since 6.19
+	// one, and of a slightly other time (metricCoarse).
 	metricWithin = 0.02
+	metricFine   = 0.0015
+	metricCoarse = 0.15
 )
 
 // implausible lists what the counters of a block cannot be: a value that
@@ -30,11 +33,19 @@ func (r *block) implausible(m *Macro) []Text {
 	if ok && cpus > maxCPUs {
 		add(Textf("%s CPUs utilized is more than a machine has", quantity.Whole(cpus)))
 	}
-	if u, printed := printedCPUs(r.b); ok && printed && r.fromT == "" && r.b.Runs == 0 && len(r.b.Intervals) == 0 && r.b.Aggregation == "" && math.Abs(u-cpus) > max(metricWithin*cpus, 0.0015) {
+	if u, printed := printedCPUs(r.b); ok && printed && r.fromT == "" && r.b.Runs == 0 && len(r.b.Intervals) == 0 && r.b.Aggregation == "" && math.Abs(u-cpus) > metricWithin*cpus+rounding(u) {
 		add(Textf("the capture prints %s CPUs utilized, its own clock and elapsed time give %s", quantity.Fixed(u, 3), quantity.Fixed(cpus, 3)))
 	}
 	if v, ok := m.Value(FigMigrations).Get(); ok && v > 1 {
 		add(Textf("more migrations than context switches: %s", quantity.Percent(v, 1)))
 	}
 	return out
+}
+
+// rounding is by how much a printed metric may differ for its decimals.
+func rounding(u float64) float64 {
+	if tenths := u * 10; tenths == math.Trunc(tenths) {
+		return metricCoarse
+	}
+	return metricFine
 }
