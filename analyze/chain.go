@@ -344,7 +344,7 @@ func (c *caseBuild) linkStacks() Link {
 	switch {
 	case f.Has.Unnamed:
 		l.Claim = Textf("The stacks of %s of the switches have kernel frames without names; give that machine's symbols by --kallsyms.", quantity.Percent(c.stacks.unnamed/c.stacks.total, 1))
-		l.Capture, l.From = evidence.Some(copyKallsyms), c.from(c.stacks.sources)
+		l.Capture, l.From = evidence.Some(CopyKallsyms), c.from(c.stacks.sources)
 		return l
 	case !f.Has.Stacks && !f.Has.CPUStacks:
 		l.Claim = Textf("Not captured.")

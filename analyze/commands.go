@@ -38,11 +38,11 @@ func captureThreads(f *Facts) string {
 		return fmt.Sprintf("LC_ALL=C pidstat -w -t -p %s 1 3 > pidstat.txt", joinInts(s.TIDs))
 	case s.Kind == SubjectThreads:
 		// pidstat takes processes only; a trace counts the threads themselves.
-		return fmt.Sprintf("perf record -g --buildid-all -e sched:sched_switch -t %s -o sched.data -- sleep 0.5", joinInts(s.TIDs))
+		return fmt.Sprintf(RecordSwitches+"-t %s -o sched.data -- sleep 0.5", joinInts(s.TIDs))
 	case s.Kind == SubjectMachine:
 		return "LC_ALL=C pidstat -w -t 1 3 > pidstat.txt"
 	case s.Kind == SubjectCommand && s.Command != "":
-		return "perf record -g --buildid-all -e sched:sched_switch -o sched.data -- " + commandLine(s.Command)
+		return RecordSwitches + "-o sched.data -- " + commandLine(s.Command)
 	}
 	return "LC_ALL=C pidstat -w -t -p PID 1 3 > pidstat.txt"
 }
@@ -50,7 +50,7 @@ func captureThreads(f *Facts) string {
 // captureStacks is the command that records layer 3: of the hot threads when
 // they are known, otherwise of the whole subject.
 func captureStacks(f *Facts) string {
-	const record = "perf record -g --buildid-all -e sched:sched_switch "
+	const record = RecordSwitches
 	switch s := &f.Subject; {
 	case s.Kind == SubjectMachine:
 		return record + "-a -o sched.data -- sleep 0.5"
@@ -72,9 +72,18 @@ func captureStacks(f *Facts) string {
 	return record + "-p PID -o sched.data -- sleep 0.5"
 }
 
-// copyKallsyms is the command that saves the kernel's symbols where a capture
+// CopyKallsyms is the command that saves the kernel's symbols where a capture
 // was made; they move at each boot.
-const copyKallsyms = "sudo cat /proc/kallsyms > kallsyms.txt"
+const CopyKallsyms = "sudo cat /proc/kallsyms > kallsyms.txt"
+
+// RecordSwitches begins a command that records switches with stacks. Without
+// --buildid-all perf notes no build-id of the programs on the stacks.
+const RecordSwitches = "perf record -g --buildid-all -e sched:sched_switch "
+
+// CaptureLarger is CaptureBoth with buffers that lose less.
+func CaptureLarger() string {
+	return strings.Replace(CaptureBoth(), "-a -g", "-a -g -m 64M", 1)
+}
 
 // CaptureBoth answers both missing layers at once, with wakeups.
 func CaptureBoth() string {
@@ -124,6 +133,13 @@ func (c *caseBuild) freshCommands() {
 	each(c.out.Next)
 	for i := range c.out.Findings {
 		each(c.out.Findings[i].Next)
+	}
+	for _, a := range c.out.Advice {
+		for i := range a.Do {
+			if a.Do[i].Code {
+				a.Do[i].S = c.fresh(a.Do[i].S)
+			}
+		}
 	}
 	for i := range c.out.Chain {
 		if l := &c.out.Chain[i]; l.Capture.OK {

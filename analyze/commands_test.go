@@ -39,3 +39,15 @@ func TestCommandLineIsSafe(t *testing.T) {
 		}
 	}
 }
+
+// A command that advice names is the one that is printed, also when its output
+// was renamed.
+func TestFreshAdvice(t *testing.T) {
+	set := &evidence.Set{}
+	set.NewBuilder("sched.data", "perf.data")
+	c := &caseBuild{sel: &selection{set: set}, out: &Case{Advice: []Advice{{Do: Textf("Settle it: %s.", Code("perf record -a -o sched.data -- sleep 1"))}}}}
+	c.freshCommands()
+	if got := c.out.Advice[0].Do.String(); got != "Settle it: perf record -a -o sched-2.data -- sleep 1." {
+		t.Errorf("advice says %q", got)
+	}
+}

@@ -301,14 +301,19 @@ func (s *stackFacts) addCaller(m signature.Match, sm *evidence.StackSample, fr [
 	if !ok {
 		return
 	}
-	k := callerKey{fr[i].Symbol, m.Reason.ID, false}
+	s.asked(s.switches, &fr[i], m, sm.Weight)
+}
+
+// asked counts a frame of a table as the code that asked.
+func (s *stackFacts) asked(t *evidence.StackTable, fr *evidence.Frame, m signature.Match, weight float64) {
+	k := callerKey{fr.Symbol, m.Reason.ID, t.Kind == evidence.StackCPU}
 	c := s.callers[k]
 	if c == nil {
-		c = &CallerFact{Symbol: fr[i].Symbol, File: fr[i].File, Line: fr[i].Line, Reason: m.Reason.ID,
-			Evid: Evidence{Source: s.switches.Pos.Source, Offset: evidence.Some(s.switches.Pos.Offset), Figure: fr[i].Symbol}}
+		c = &CallerFact{Symbol: fr.Symbol, File: fr.File, Line: fr.Line, Reason: m.Reason.ID, CPU: k.cpu,
+			Evid: Evidence{Source: t.Pos.Source, Offset: evidence.Some(t.Pos.Offset), Figure: fr.Symbol}}
 		s.callers[k] = c
 	}
-	c.Share += sm.Weight
+	c.Share += weight
 }
 
 // resolveCheck counts the weight of samples whose user code has no name, by why.
@@ -348,20 +353,9 @@ func (s *stackFacts) addCPU() {
 			s.addReason(s.cpuSums, m, sm, buf)
 		}
 		if k, okC := s.table.Caller(buf); okC {
-			s.cpuCaller(buf[k], m, sm.Weight)
+			s.asked(t, &buf[k], m, sm.Weight)
 		}
 	}
-}
-
-func (s *stackFacts) cpuCaller(fr evidence.Frame, m signature.Match, w float64) {
-	k := callerKey{fr.Symbol, m.Reason.ID, true}
-	c := s.callers[k]
-	if c == nil {
-		c = &CallerFact{Symbol: fr.Symbol, File: fr.File, Line: fr.Line, Reason: m.Reason.ID, CPU: true,
-			Evid: Evidence{Source: s.cpu.Pos.Source, Offset: evidence.Some(s.cpu.Pos.Offset), Figure: fr.Symbol}}
-		s.callers[k] = c
-	}
-	c.Share += w
 }
 
 func (s *stackFacts) useSource(id int) {

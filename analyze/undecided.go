@@ -69,13 +69,13 @@ func (c *caseBuild) decide() []Command {
 	f := &c.facts
 	switch {
 	case c.lossy():
-		return []Command{{Line: strings.Replace(CaptureBoth(), "-a -g", "-a -g -m 64M", 1), Why: Textf("the same with larger buffers (as root)")}}
+		return []Command{{Line: CaptureLarger(), Why: Textf("the same with larger buffers (as root)")}}
 	case len(f.Macro.Implausible) > 0:
 		return []Command{{Line: captureMacro(f), Why: Textf("the counters again (as root)")}}
 	case c.leadersOnly() && !f.Has.Stacks:
 		return []Command{{Line: captureThreads(f), Why: Textf("the same with all threads")}}
 	case f.Has.Unnamed:
-		return []Command{{Line: copyKallsyms, Why: Textf("the names of the kernel's frames: on the machine of the capture, before it reboots; give the file by --kallsyms")}}
+		return []Command{{Line: CopyKallsyms, Why: Textf("the names of the kernel's frames: on the machine of the capture, before it reboots; give the file by --kallsyms")}}
 	case !f.Has.Threads && !f.Has.Stacks:
 		return []Command{{Line: CaptureBoth(), Why: Textf("answers both missing layers, in half a second (as root); give it to ctxan beside this file")}}
 	case !f.Has.Stacks:

@@ -55,7 +55,7 @@ func wakeups() analyze.Command {
 
 // switchStacks records the subject's switches with stacks.
 func switchStacks(f *analyze.Facts, ws []waiter) analyze.Command {
-	return analyze.Command{Line: "perf record -g --buildid-all -e sched:sched_switch " + threadTarget(f, ws) + " -o sched.data -- sleep 0.5",
+	return analyze.Command{Line: analyze.RecordSwitches + threadTarget(f, ws) + " -o sched.data -- sleep 0.5",
 		Why: text("what each switch waits for")}
 }
 
@@ -67,7 +67,7 @@ func sleepTimers(f *analyze.Facts) analyze.Command {
 
 // kernelSymbols saves the symbols that the frames of a recording lack.
 func kernelSymbols() analyze.Command {
-	return analyze.Command{Line: "sudo cat /proc/kallsyms > kallsyms.txt",
+	return analyze.Command{Line: analyze.CopyKallsyms,
 		Why: text("on the machine of the recording, before it reboots; then give it with --kallsyms: the names of the kernel frames")}
 }
 
@@ -86,7 +86,7 @@ func together(f *analyze.Facts) analyze.Command {
 
 // larger records the same with buffers that lose less.
 func larger() analyze.Command {
-	return analyze.Command{Line: strings.Replace(analyze.CaptureBoth(), "-a -g", "-a -g -m 64M", 1), Why: text("the same with larger buffers: events were lost (as root)")}
+	return analyze.Command{Line: analyze.CaptureLarger(), Why: text("the same with larger buffers: events were lost (as root)")}
 }
 
 // settled is the end of every rule: a conclusion that is not sure, or that a

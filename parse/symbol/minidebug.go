@@ -56,16 +56,7 @@ func (r *Resolver) loadMini(img *image, e *elfFile) error {
 	if err != nil || t == nil {
 		return err
 	}
-	if err := r.charge(t.bytes()); err != nil {
-		return err
-	}
-	r.tables -= img.table.bytes()
-	if img.file != nil {
-		img.file.close()
-		img.file = nil
-	}
-	img.table, img.full = t, true
-	return nil
+	return r.replace(img, t, true)
 }
 
 func cmpErr(err error, text string) error {

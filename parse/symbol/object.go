@@ -270,13 +270,8 @@ func idText(id []byte) string {
 	return fmt.Sprintf("%x", id)
 }
 
-// load reads the symbols of an image from its own or its debug file, which
-// stays open when their names stay in it. Only a full table replaces another.
-func (r *Resolver) load(img *image, e *elfFile, f *file) error {
-	t, full, err := e.symbols(r.opt.Limits, nil)
-	if err != nil || t == nil || img.table != nil && !full {
-		return err
-	}
+// replace gives an image another table, within the bound of all tables.
+func (r *Resolver) replace(img *image, t *table, full bool) error {
 	if err := r.charge(t.bytes()); err != nil {
 		return err
 	}
@@ -286,6 +281,19 @@ func (r *Resolver) load(img *image, e *elfFile, f *file) error {
 		img.file = nil
 	}
 	img.table, img.full = t, full
+	return nil
+}
+
+// load reads the symbols of an image from its own or its debug file, which
+// stays open when their names stay in it. Only a full table replaces another.
+func (r *Resolver) load(img *image, e *elfFile, f *file) error {
+	t, full, err := e.symbols(r.opt.Limits, nil)
+	if err != nil || t == nil || img.table != nil && !full {
+		return err
+	}
+	if err := r.replace(img, t, full); err != nil {
+		return err
+	}
 	if t.names.r != nil {
 		img.file = f
 	}
