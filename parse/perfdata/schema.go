@@ -30,6 +30,7 @@ type event struct {
 	rawMin int // how much of it the fields need
 	f      fields
 	states *states
+	hot    *hotPlan // nil: its samples take the long way
 	ask    *askPlan // of kindAsk
 
 	samples uint64
@@ -81,6 +82,7 @@ func newSchema(c *capture) *schema {
 		e := newEvent(i, &c.attrs[i], formats)
 		if e.states != nil && c.highStates {
 			e.states = e.states.high()
+			e.planHot()
 		}
 		s.events = append(s.events, e)
 	}
@@ -273,6 +275,7 @@ func (e *event) planTracepoint(f *wire.Format) {
 	if size, fixed := e.layout.FixedRead(); fixed && !e.layout.Has(wire.SampleCallchain) {
 		e.rawAt = e.layout.Fixed + size + 4
 	}
+	e.planHot()
 }
 
 var schedKinds = map[string]timeline.Kind{

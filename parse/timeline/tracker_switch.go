@@ -201,10 +201,10 @@ func (t *Tracker) addDelay(x *task, d, at uint64, cpu int32) {
 	if s := t.samples.at(x.slot); s != nil {
 		s.delayNS += d
 	}
-	if d > x.maxDelay.ns {
-		x.maxDelay = extreme{at: at, ns: d, instead: othersID}
+	if d > x.worstNS {
+		x.worstAt, x.worstNS, x.instead = at, d, othersID
 		if c := t.cpu(cpu); c != nil {
-			x.maxDelay.instead = c.instead(x.wakeAt, at)
+			x.instead = c.instead(x.wakeAt, at)
 		}
 	}
 }
