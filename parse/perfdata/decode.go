@@ -161,19 +161,25 @@ func (d *decoder) sample(e *event, rec []byte, off int64, last *uint64, dst []ti
 		d.drops.add(off, errNoEvent)
 		return dst
 	}
-	if e.hot != nil {
-		n := len(dst)
-		dst = dst[:n+1]
-		if t := d.hot(e.hot, rec, off, &dst[n]); t != 0 {
-			d.count(e, t)
-			*last = t
-			if e.kind == timeline.KindWakeup && n > 0 && join(&dst[n-1], &dst[n]) {
-				dst = dst[:n]
-			}
-			return dst
-		}
-		dst = dst[:n]
+	if e.hot == nil {
+		return d.anySample(e, rec, off, last, dst)
 	}
+	n := len(dst)
+	dst = dst[:n+1]
+	t := d.hot(e.hot, rec, off, &dst[n])
+	if t == 0 {
+		return d.anySample(e, rec, off, last, dst[:n])
+	}
+	d.count(e, t)
+	*last = t
+	if e.kind == timeline.KindWakeup && n > 0 && join(&dst[n-1], &dst[n]) {
+		return dst[:n]
+	}
+	return dst
+}
+
+// anySample decodes a sample of any event.
+func (d *decoder) anySample(e *event, rec []byte, off int64, last *uint64, dst []timeline.Event) []timeline.Event {
 	l := &e.layout
 	if len(rec) < l.Fixed {
 		d.drops.add(off, errShortRec)

@@ -3,7 +3,6 @@ package perfdata
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/perfdata/wire"
@@ -193,14 +192,14 @@ var errRecordSize = errors.New("a record smaller than its own header")
 // how many bytes it used; more than b has when data behind a record is skipped.
 func (x *walker) block(b []byte) (int, error) {
 	at := 0
-	timeAt, samples := x.s.timeAt, uint64(0)
-	dst := x.dst
-	defer func() { x.dst = dst; x.r.records[wire.RecSample] += samples }()
-	for len(b)-at >= wire.HeaderSize {
-		size := int(le.Uint16(b[at+6:]))
-		if x.swap != nil {
-			size = int(bits.ReverseBytes16(uint16(size)))
+	for {
+		if x.swap == nil {
+			at = x.samples(b, at)
 		}
+		if len(b)-at < wire.HeaderSize {
+			return at, nil
+		}
+		size := int(x.dec.u16(b[at+6:]))
 		if size < wire.HeaderSize {
 			x.r.badAt, x.r.badErr = x.pos+int64(at), errRecordSize
 			return at, nil
@@ -208,47 +207,89 @@ func (x *walker) block(b []byte) (int, error) {
 		if size > len(b)-at {
 			return at, nil
 		}
-		rec := b[at : at+size : at+size]
-		off := x.pos + int64(at)
-		at += size
-		if x.swap != nil {
-			x.swap.Record(rec)
-		}
-		typ := wire.Type(le.Uint32(rec))
-		if typ != wire.RecSample {
-			x.dst = dst
-			skip, err := x.other(typ, rec, off)
-			dst = x.dst
-			if err != nil {
-				return at, err
-			}
-			if at += skip; skip > 0 && at >= len(b) {
-				return at, nil
-			}
-			continue
-		}
-		samples++
-		e := x.s.eventOf(rec)
-		var t uint64
-		if timeAt >= 0 && timeAt+8 <= len(rec) {
-			t = le.Uint64(rec[timeAt:])
-		} else {
-			t = sampleTime(e, rec)
-		}
-		switch {
-		case !x.in.Add(off+int64(size), t):
-			dst = x.in.Slow(rec, off, t, x.sampleCPU(e, rec), &x.last, dst, x.dec.record)
-		case dst == nil:
-		case e != nil && e.kind == timeline.KindNone && timeAt >= 0 && len(rec) >= e.layout.Fixed && t < timeline.MaxTime && t != 0:
-			x.dec.count(e, t)
-			x.last = t
-		default:
-			if dst = x.dec.sample(e, rec, off, &x.last, dst); len(dst) == cap(dst) {
-				dst = x.in.Next(dst, off+int64(size), x.last)
-			}
+		skip, err := x.record(b[at:at+size:at+size], x.pos+int64(at))
+		if at += size + skip; err != nil || at >= len(b) {
+			return at, err
 		}
 	}
-	return at, nil
+}
+
+// samples goes over the samples of b from at on, as long as they are as nearly
+// all of them are: of a known event, a little later than the one before. It
+// returns where another record stands, and is the hot loop of the reader.
+func (x *walker) samples(b []byte, at int) int {
+	s, d, in, pos := x.s, x.dec, x.in, x.pos
+	only, idAt, timeAt := s.only, s.idAt, s.timeAt
+	if timeAt < 0 || only == nil && idAt < 0 {
+		return at
+	}
+	need := max(wire.HeaderSize, idAt+8, timeAt+8)
+	dst, n := x.dst, uint64(0)
+	for len(b)-at >= wire.HeaderSize {
+		head := le.Uint64(b[at:]) // type u32, misc u16, size u16
+		size := int(head >> 48)
+		if wire.Type(head) != wire.RecSample || size < need || size > len(b)-at {
+			break
+		}
+		rec := b[at : at+size : at+size]
+		e := only
+		if e == nil {
+			i := le.Uint64(rec[idAt:]) - s.base
+			if i >= uint64(len(s.dense)) {
+				break
+			}
+			if e = s.dense[i]; e == nil {
+				break
+			}
+		}
+		t, off := le.Uint64(rec[timeAt:]), pos+int64(at)
+		if !in.Add(off+int64(size), t) {
+			break
+		}
+		n++
+		at += size
+		switch {
+		case dst == nil:
+			continue
+		case e.kind == timeline.KindNone && size >= e.layout.Fixed:
+			d.count(e, t)
+			x.last = t
+			continue
+		}
+		if dst = d.sample(e, rec, off, &x.last, dst); len(dst) == cap(dst) {
+			dst = in.Next(dst, off+int64(size), x.last)
+		}
+	}
+	x.dst = dst
+	x.r.records[wire.RecSample] += n
+	return at
+}
+
+// record takes any record. It returns how many bytes of data follow it.
+func (x *walker) record(rec []byte, off int64) (skip int, err error) {
+	if x.swap != nil {
+		x.swap.Record(rec)
+	}
+	if typ := wire.Type(le.Uint32(rec)); typ != wire.RecSample {
+		return x.other(typ, rec, off)
+	}
+	x.r.records[wire.RecSample]++
+	e := x.s.eventOf(rec)
+	x.add(rec, off, sampleTime(e, rec), x.sampleCPU(e, rec))
+	return 0, nil
+}
+
+// add takes a record with its time and CPU.
+func (x *walker) add(rec []byte, off int64, t uint64, cpu int) {
+	to := off + int64(len(rec))
+	switch {
+	case !x.in.Add(to, t):
+		x.dst = x.in.Slow(rec, off, t, cpu, &x.last, x.dst, x.dec.record)
+	case x.dst != nil:
+		if x.dst = x.dec.record(rec, off, &x.last, x.dst); len(x.dst) == cap(x.dst) {
+			x.dst = x.in.Next(x.dst, to, x.last)
+		}
+	}
 }
 
 // sampleTime returns the time of a sample whose place depends on the event.
@@ -293,14 +334,7 @@ func (x *walker) other(typ wire.Type, rec []byte, off int64) (int, error) {
 		}
 	}
 	t, cpu := x.trailer(typ, rec)
-	switch {
-	case !x.in.Add(to, t):
-		x.dst = x.in.Slow(rec, off, t, cpu, &x.last, x.dst, x.dec.record)
-	case x.dst != nil:
-		if x.dst = x.dec.other(rec, off, &x.last, x.dst); len(x.dst) == cap(x.dst) {
-			x.dst = x.in.Next(x.dst, to, x.last)
-		}
-	}
+	x.add(rec, off, t, cpu)
 	return 0, nil
 }
 

@@ -20,7 +20,7 @@ type Decoder interface {
 // OrderOptions tune an Order.
 type OrderOptions struct {
 	CPUs   int // how many runs are expected to overlap; 0: a few
-	Events int // how many events may wait in memory for their turn; 0: 24 MiB of them
+	Events int // how many events may wait in memory for their turn; 0: 16 MiB of them
 }
 
 // Order merges runs into one stream ordered by time (events of equal time:
@@ -34,7 +34,7 @@ type OrderOptions struct {
 // bounded by the number of CPUs and not by how far apart in the source events
 // of one time stand:
 //
-//	events that wait    24 MiB
+//	events that wait    16 MiB
 //	buffers             4 MiB; more, up to 80 MiB, for thousands of CPUs or a source in no order
 //	runs                at most MaxRuns, 9 MiB
 //
@@ -69,12 +69,12 @@ type round struct {
 // late is left out and counted.
 const MaxRuns = 1 << 17
 
-// waitEvents is how many events wait in memory, 24 MiB. bufferEvents is how many
+// waitEvents is how many events wait in memory, 16 MiB. bufferEvents is how many
 // the buffers for those that are read again hold as long as that is enough, 4 MiB,
 // and maxEvents how many they hold at most, 80 MiB. Runs that overlap with so
 // many others that it is not enough are left out and counted.
 const (
-	waitEvents   = 24 << 20 / 64
+	waitEvents   = 16 << 20 / 64
 	bufferEvents = 4 << 20 / 64
 	maxEvents    = 80 << 20 / 64
 )
