@@ -33,6 +33,9 @@ type capture struct {
 	spool            *os.File  // the unpacked records; nil when none were compressed
 	packed           map[wire.Type]uint64
 
+	deferred *deferred // user parts of call chains; nil: they are in the samples
+	defers   bool      // a record with one was seen at the beginning
+
 	threads    []int // of THREAD_MAP; nil when the file has none
 	perThread  bool  // ring buffers belong to threads, not to CPUs
 	idleOut    bool  // a switch away from the idle task was seen
@@ -97,7 +100,9 @@ func (c *capture) start() error {
 	}
 	c.nameEvents()
 	c.join()
-	return nil
+	var err error
+	c.deferred, err = c.readDeferred()
+	return err
 }
 
 // close gives back the room of the unpacked records.

@@ -351,5 +351,5 @@ func (d *decoder) chain(e *event, rec []byte, off int64) uint32 {
 		d.drops.add(off, fmt.Errorf("call chain: %w", err))
 		return 0
 	}
-	return d.chains.id(rec[at+8 : at+8+8*nr])
+	return d.chains.of(e, rec, at+8, nr)
 }

@@ -141,6 +141,11 @@ func (c *chains) id(b []byte) uint32 {
 		w = append(w, v)
 	}
 	c.tmp = w
+	return c.intern(w)
+}
+
+// intern interns a chain. It keeps a copy.
+func (c *chains) intern(w []uint64) uint32 {
 	if len(w) == 0 {
 		return 0
 	}

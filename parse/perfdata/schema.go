@@ -33,6 +33,8 @@ type event struct {
 	hot    *hotPlan // nil: its samples take the long way
 	ask    *askPlan // of kindAsk
 
+	deferred *deferred // the user parts of call chains; nil: they are in the samples
+
 	samples uint64
 }
 
@@ -84,6 +86,7 @@ func newSchema(c *capture) *schema {
 			e.states = e.states.high()
 			e.planHot()
 		}
+		e.deferred = c.deferred
 		s.events = append(s.events, e)
 	}
 	if len(s.events) == 0 {

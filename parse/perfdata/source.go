@@ -215,6 +215,7 @@ func (r *reader) finish(b *evidence.Builder) error {
 		b.Note(n)
 	}
 	r.spaces.unwind.report(b)
+	r.deferred.report(b)
 	if blk, ok := r.stat.block(r); ok {
 		b.Counters(blk)
 	}

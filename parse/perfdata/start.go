@@ -130,6 +130,8 @@ func (c *capture) describing(typ wire.Type, rec []byte) {
 		c.threadMap(r)
 	case wire.RecIDIndex:
 		c.idIndex(r)
+	case wire.RecDeferred:
+		c.defers = true
 	}
 }
 
