@@ -23,6 +23,7 @@ const (
 	StackSwitch StackKind = iota // at the task's switch-out
 	StackCPU                     // on the CPU, by a clock or a cycle counter
 	StackOther                   // neither: page faults, another tracepoint, or an event the capture does not name
+	StackOffCPU                  // of a task that was off the CPU; the weight is for how long, in ns
 )
 
 func (k StackKind) String() string {
@@ -31,6 +32,8 @@ func (k StackKind) String() string {
 		return "cpu-samples"
 	case StackOther:
 		return "other"
+	case StackOffCPU:
+		return "off-cpu-time"
 	}
 	return "switches"
 }
@@ -54,7 +57,7 @@ type StackSample struct {
 	State   State
 	Wake    WakeContext
 	Count   uint64  // samples
-	Weight  float64 // switches, or the sum of the periods of CPU samples
+	Weight  float64 // switches, ns of StackOffCPU, or the sum of the periods of CPU samples
 	OffNS   uint64  // off-CPU time that followed, of the OffN switches whose switch-in was seen
 	OffN    uint64
 	DelayNS uint64 // the part of OffNS after the wakeup, where known

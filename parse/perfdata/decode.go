@@ -189,8 +189,11 @@ func (d *decoder) anySample(e *event, rec []byte, off int64, last *uint64, dst [
 	if l.Time >= 0 {
 		t := le.Uint64(rec[l.Time:])
 		if t >= timeline.MaxTime {
-			d.drops.add(off, errTime)
-			return dst
+			if !e.atEnd(rec) {
+				d.drops.add(off, errTime)
+				return dst
+			}
+			t = 0
 		}
 		if t != 0 {
 			*last = t
@@ -219,6 +222,11 @@ func (d *decoder) anySample(e *event, rec []byte, off int64, last *uint64, dst [
 		d.clockSample(e, rec, ev)
 	case kindAsk:
 		if !d.ask(e, rec, ev) {
+			return dst[:n]
+		}
+		return dst
+	case kindOffCPU:
+		if !d.offCPU(e, rec, ev) {
 			return dst[:n]
 		}
 		return dst

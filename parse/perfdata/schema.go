@@ -217,6 +217,10 @@ func (e *event) planSoftware() {
 	case wire.SWContextSwitches:
 		e.kind, e.info.Kind = timeline.KindSample, evidence.StackSwitch
 		e.info.Switches = true
+	case wire.SWBPFOutput:
+		if e.info.Name == offCPUEvent {
+			e.planOffCPU()
+		}
 	}
 }
 
