@@ -24,8 +24,11 @@ type capture struct {
 	buildIDs []wire.BuildID
 	host     evidence.Host
 	clock    clockPair
-	version  string
-	cmdline  []string
+
+	sampleTime [2]uint64 // of the first and the last sample; 0: the file does not say
+
+	version string
+	cmdline []string
 
 	dataFrom, dataTo int64     // where the records are
 	segments         []segment // all of the records: those, and the parts
@@ -268,7 +271,7 @@ func (c *capture) readFeatures(h *wire.Header) error {
 
 // wanted reports whether feature makes use of a feature.
 func wanted(f wire.Feature) bool {
-	return f <= wire.FeatEventDesc || f == wire.FeatClockData
+	return f <= wire.FeatEventDesc || f == wire.FeatClockData || f == wire.FeatSampleTime
 }
 
 // feature takes what a feature says; b may be cut.
@@ -300,6 +303,8 @@ func (c *capture) feature(f wire.Feature, b []byte) {
 		c.cmdline = r.Strings()
 	case wire.FeatEventDesc:
 		err = c.eventDesc(b)
+	case wire.FeatSampleTime:
+		c.sampleTime = [2]uint64{r.U64(), r.U64()}
 	case wire.FeatClockData:
 		c.clock = clockPair{ok: r.U32() > 0, id: int32(r.U32()), wall: r.U64(), at: r.U64()}
 	}

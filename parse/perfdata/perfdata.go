@@ -101,6 +101,9 @@ func Read(in Input, b *evidence.Builder, opt Options) (err error) {
 		names = &timeline.Names{}
 	}
 	r := &reader{capture: c, names: names, opt: opt}
+	if err := r.resolveShare(); err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
 	r.describe(b.Source())
 	err = r.stream()
 	if r.spaces != nil {
