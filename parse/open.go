@@ -139,6 +139,9 @@ func (o *opener) folder(dir string) {
 	files, cut := o.list(dir)
 	before := len(o.set.Sources)
 	for _, f := range files {
+		if isPart(f) {
+			continue
+		}
 		name, err := filepath.Rel(dir, f)
 		if err != nil {
 			name = f
@@ -241,7 +244,21 @@ func (o *opener) file(path, name string, asked bool) {
 		o.irregular(f, name, asked) // files of /proc say that they are empty
 		return
 	}
-	o.read(f, st.Size(), name, asked)
+	o.parts(f, st.Size(), path, name, asked)
+}
+
+// parts reads a file together with those that belong to the same recording.
+func (o *opener) parts(f *os.File, size int64, path, name string, asked bool) {
+	parts, end, err := partsOf(path)
+	if err != nil {
+		o.problem(name, reason(err), openHint(err), err)
+		return
+	}
+	defer end()
+	if len(parts) > 0 {
+		name = recordingName(path, name)
+	}
+	o.read(f, size, name, asked, parts...)
 }
 
 func openHint(err error) string {
@@ -261,23 +278,24 @@ func (o *opener) irregular(f *os.File, name string, asked bool) {
 
 // input is an open file with its head.
 type input struct {
-	r    *os.File
-	size int64
-	name string
-	head []byte
+	r     *os.File
+	size  int64
+	name  string
+	head  []byte
+	parts []perfdata.Part // of a recording in several files
 }
 
 // headSize is how much of a file decides its format.
 const headSize = 64 << 10
 
-func (o *opener) read(f *os.File, size int64, name string, asked bool) {
+func (o *opener) read(f *os.File, size int64, name string, asked bool, parts ...perfdata.Part) {
 	head := make([]byte, min(size, headSize))
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
 		o.problem(name, reason(err), "", err)
 		return
 	}
-	in := input{f, size, name, head[:n]}
+	in := input{f, size, name, head[:n], parts}
 	before := len(o.set.Sources)
 	switch {
 	case size == 0 || len(bytes.TrimSpace(in.head)) == 0 && size <= headSize:
@@ -304,7 +322,7 @@ func (o *opener) lookalike(in input, asked bool) bool {
 func (o *opener) perfData(in input, asked bool) {
 	before := len(o.set.Sources)
 	b := o.set.NewBuilder(in.name, perfdata.Format)
-	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name}, b, perfdata.Options{Symbols: o.symbols, Select: o.opt.Select})
+	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name, Parts: in.parts}, b, perfdata.Options{Symbols: o.symbols, Select: o.opt.Select})
 	if err == nil {
 		return
 	}

@@ -103,6 +103,9 @@ func (c *capture) start() error {
 	}
 	c.nameEvents()
 	c.join()
+	if len(c.segments) > 1 {
+		c.trySamples(c.partSamples())
+	}
 	var err error
 	c.deferred, err = c.readDeferred()
 	return err
@@ -251,9 +254,6 @@ func (c *capture) readFeatures(h *wire.Header) error {
 		if sec.Offset > uint64(c.in.Size) || sec.Size > uint64(c.in.Size)-sec.Offset {
 			whole = false
 		}
-		if f == wire.FeatCompressed {
-			c.compressed = true
-		}
 		if !wanted(f) {
 			continue
 		}
@@ -271,7 +271,7 @@ func (c *capture) readFeatures(h *wire.Header) error {
 
 // wanted reports whether feature makes use of a feature.
 func wanted(f wire.Feature) bool {
-	return f <= wire.FeatEventDesc || f == wire.FeatClockData || f == wire.FeatSampleTime
+	return f <= wire.FeatEventDesc || f == wire.FeatClockData || f == wire.FeatSampleTime || f == wire.FeatCompressed
 }
 
 // feature takes what a feature says; b may be cut.
@@ -303,6 +303,10 @@ func (c *capture) feature(f wire.Feature, b []byte) {
 		c.cmdline = r.Strings()
 	case wire.FeatEventDesc:
 		err = c.eventDesc(b)
+	case wire.FeatCompressed:
+		// perf stat record has all features, also this one, of kind none.
+		_, kind := r.U32(), r.U32()
+		c.compressed = kind != 0
 	case wire.FeatSampleTime:
 		c.sampleTime = [2]uint64{r.U64(), r.U64()}
 	case wire.FeatClockData:

@@ -49,14 +49,15 @@ func (c *capture) readDeferred() (*deferred, error) {
 	s := newSchema(c)
 	swap := s.swapper(c.order, c.formats())
 	d := &deferred{chains: newChains()}
-	err := c.walkRecords(func(typ wire.Type, rec []byte, off int64) {
+	err := c.walkRecords(func(typ wire.Type, rec []byte, off int64) bool {
 		if typ != wire.RecDeferred {
-			return
+			return true
 		}
 		if swap != nil {
 			swap.Record(rec)
 		}
 		d.take(s, rec, off)
+		return true
 	})
 	slices.SortStableFunc(d.list, deferredPart.compare)
 	return d, err

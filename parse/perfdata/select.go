@@ -35,29 +35,33 @@ func (c *capture) sampleSpan() (first, last uint64, err error) {
 	s := newSchema(c)
 	swap := s.swapper(c.order, c.formats())
 	var x timeline.Runs
-	err = c.walkRecords(func(typ wire.Type, rec []byte, off int64) {
-		if typ != wire.RecSample {
-			return
-		}
-		if swap != nil {
-			swap.Record(rec)
-		}
-		e := s.eventOf(rec)
-		if e == nil || e.layout.Time < 0 || len(rec) < e.layout.Fixed {
-			return
-		}
-		t, cpu := le.Uint64(rec[e.layout.Time:]), -1
-		if e.layout.CPU >= 0 && !c.perThread {
-			cpu = int(int32(le.Uint32(rec[e.layout.CPU:])))
-		}
-		if to := off + int64(len(rec)); !x.Add(to, t) {
-			x.AddSlow(off, to, t, cpu)
+	err = c.walkRecords(func(typ wire.Type, rec []byte, off int64) bool {
+		if typ == wire.RecSample {
+			if swap != nil {
+				swap.Record(rec)
+			}
+			c.addTime(&x, s.eventOf(rec), rec, off)
 		}
 		if x.Len() > maxRunsHeld {
 			first = earliest(first, x.Take())
 		}
+		return true
 	})
 	return earliest(first, x.Take()), x.Top(), err
+}
+
+// addTime adds the time of a sample.
+func (c *capture) addTime(x *timeline.Runs, e *event, rec []byte, off int64) {
+	if e == nil || e.layout.Time < 0 || len(rec) < e.layout.Fixed {
+		return
+	}
+	t, cpu := le.Uint64(rec[e.layout.Time:]), -1
+	if e.layout.CPU >= 0 && !c.perThread {
+		cpu = int(int32(le.Uint32(rec[e.layout.CPU:])))
+	}
+	if to := off + int64(len(rec)); !x.Add(to, t) {
+		x.AddSlow(off, to, t, cpu)
+	}
 }
 
 // earliest returns the smallest time of runs, and of first where that is not 0.

@@ -297,6 +297,7 @@ func (c *capture) guessFormats(samples [][]byte) {
 	for e, n := range score {
 		if n > 0 {
 			c.tracing = builtinFormats(int(e.attr.Config), c.attrs)
+			c.fitNames(samples)
 			c.notes = append(c.notes, "the file has no tracepoint formats: built-in layouts of current 64-bit kernels are used")
 			return
 		}
