@@ -37,6 +37,9 @@ func newFrames(r *reader, s *spaces, d *decoder) *frames {
 	if f.r.opt.Symbols != nil {
 		f.files.thisHost = f.r.opt.Symbols.IsThisHost(r.host, f.kernel.BuildID)
 	}
+	if err := f.checkKernel(); err != nil {
+		r.warn("looking for switches to check the kernel symbols by: %v", err)
+	}
 	return f
 }
 
