@@ -20,6 +20,7 @@ const (
 	WhyOtherKernel     = "symbols of another kernel"   // the kernel's bounds or build-ids differ
 	WhyNoModule        = "module not in the symbols"   // the symbol file has no such module
 	WhyGuest           = "guest kernel"                // of a virtual machine: its symbols are inside it
+	WhySplit           = "split debug information"     // not of frames: inlined functions of a used file are not known
 )
 
 // What is doubtful about a file that was used (Use.Why).
@@ -51,6 +52,8 @@ func Hint(why string) string {
 		return "on the recorded machine, as root: cat /proc/kallsyms > kallsyms; then give --kallsyms kallsyms"
 	case WhyKernelHidden:
 		return "copy it as root with kernel.kptr_restrict at 0 or 1: sudo cat /proc/kallsyms > kallsyms"
+	case WhySplit:
+		return "names and lines are right without it; build without -gsplit-dwarf to see inlined functions"
 	case WhyOtherKernel:
 		return "copy /proc/kallsyms on the recorded machine while the same kernel runs"
 	}
