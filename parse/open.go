@@ -86,7 +86,7 @@ func Open(paths []string, opt Options) (*evidence.Set, []error, error) {
 		return nil, nil, err
 	}
 	defer resolver.Close()
-	o := &opener{opt: opt, set: &evidence.Set{}, symbols: resolver}
+	o := &opener{opt: opt, set: &evidence.Set{}, symbols: resolver, told: map[string]bool{}}
 	o.opt.Limits = opt.Limits.withDefaults()
 	for _, p := range paths {
 		switch {
@@ -104,6 +104,7 @@ type opener struct {
 	set      *evidence.Set
 	symbols  *symbol.Resolver
 	problems []error
+	told     map[string]bool // what was noted of symbol files
 }
 
 func (o *opener) problem(name, seen, hint string, err error) {
@@ -323,6 +324,7 @@ func (o *opener) perfData(in input, asked bool) {
 	before := len(o.set.Sources)
 	b := o.set.NewBuilder(in.name, perfdata.Format)
 	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name, Parts: in.parts}, b, perfdata.Options{Symbols: o.symbols, Select: o.opt.Select})
+	noteSymbols(b, o.symbols.Report(), o.told)
 	if err == nil {
 		return
 	}

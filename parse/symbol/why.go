@@ -41,7 +41,7 @@ func Hint(why string) string {
 	case WhyMissing, WhyNotFile:
 		return "give a folder with the recorded machine's files, or what `perf archive` made there, by --symfs"
 	case WhyNoBuildID:
-		return "when this is the recorded machine, give --symfs /; record with --buildid-mmap to have build-ids"
+		return "when this is the recorded machine, give --symfs /; record with --buildid-all to have build-ids"
 	case WhyBuildID, WhyMismatch:
 		return "the file was changed since; give the build that ran by --symfs DIR"
 	case WhyStripped:
