@@ -1,6 +1,8 @@
 package perfdata
 
 import (
+	"fmt"
+
 	"ctxan/parse/evidence"
 	"ctxan/parse/perfdata/wire"
 	"ctxan/parse/symbol"
@@ -17,7 +19,12 @@ type frames struct {
 
 	cache map[frameKey][]evidence.Frame
 	out   []evidence.Frame
+	over  int // frames beyond the limit
 }
+
+// maxFrames bounds the distinct frames that are told apart, at some 500 bytes
+// each with what tables keep of them. Recordings have some ten thousands.
+const maxFrames = 1 << 17
 
 // frameKey is an address in a space; for kernel addresses space is 0. ret
 // marks return addresses.
@@ -150,6 +157,10 @@ func (f *frames) resolve(k frameKey, kernel bool) []evidence.Frame {
 	if fr, ok := f.cache[k]; ok {
 		return fr
 	}
+	if len(f.cache) >= maxFrames {
+		f.over++
+		return []evidence.Frame{{Kernel: kernel, Why: symbol.WhyLimit}}
+	}
 	var fr []evidence.Frame
 	if kernel {
 		fr = []evidence.Frame{f.kernelFrame(k)}
@@ -161,6 +172,13 @@ func (f *frames) resolve(k frameKey, kernel bool) []evidence.Frame {
 	}
 	f.cache[k] = fr
 	return fr
+}
+
+// report says what was left out.
+func (f *frames) report(b *evidence.Builder) {
+	if f.over > 0 {
+		b.Warn(fmt.Sprintf("%d frames are not told apart, as the file holds more than %d different ones", f.over, maxFrames))
+	}
 }
 
 // lookup is the address whose function is meant: a return address may already

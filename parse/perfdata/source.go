@@ -226,6 +226,7 @@ func (r *reader) finish(b *evidence.Builder) error {
 	f := newFrames(r, r.spaces, d)
 	r.tracker.Finish(b, f)
 	r.asks.report(b, r.names, f, r.opt.Select)
+	f.report(b)
 	if r.opt.Stats != nil {
 		*r.opt.Stats = r.stats()
 	}
