@@ -10,6 +10,7 @@ import (
 	"ctxan/parse/perfreport"
 	"ctxan/parse/perfstat"
 	"ctxan/parse/pidstat"
+	"ctxan/parse/procfs"
 	"ctxan/parse/timehist"
 )
 
@@ -27,6 +28,7 @@ var textFormats = []textFormat{
 	{perfstat.Format, `perf stat ("Performance counter stats for", or its CSV or JSON)`, perfstat.Detect, perfstat.Read},
 	{pidstat.Format, `pidstat -w ("cswch/s nvcswch/s")`, pidstat.Detect, pidstat.Read},
 	{timehist.Format, `perf sched timehist ("wait time  sch delay  run time")`, timehist.Detect, timehist.Read},
+	{procfs.Format, `/proc counters ("voluntary_ctxt_switches:")`, procfs.Detect, procfs.Read},
 	{perfreport.Format, `perf report --stdio ("# Overhead  Command  Shared Object  Symbol")`, perfreport.Detect, perfreport.Read},
 }
 

@@ -52,6 +52,8 @@ func (t *inspection) source(s *evidence.Source) {
 	t.cpus(s.ID)
 	t.tasks(s.ID)
 	t.waits(s.ID)
+	t.readings(s.ID)
+	t.settings(s.ID)
 	t.chains(s.ID)
 	t.profiles(s.ID)
 	t.system(s.ID)

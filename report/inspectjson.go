@@ -24,14 +24,18 @@ func InspectJSON(w io.Writer, s *evidence.Set) error {
 		{"schema", EvidenceSchema},
 		{"sources", each(s.Sources, func(x **evidence.Source) object { return sourceObject(*x) })},
 		{"counters", each(s.Counters, blockObject)},
-		{"threads", each(s.Threads, taskObject)},
+		{"threads", append(each(s.Threads, taskObject), threadCounts(s)...)},
 		{"stacks", stacks},
-		{"system", each(s.System, systemObject)},
+		{"system", append(each(s.System, systemObject), machineCounts(s)...)},
 		{"series", each(s.Series, seriesObject)},
 		{"traces", each(s.Traces, traceObject)},
 		{"cpus", each(s.CPUs, cpuObject)},
 		{"histograms", each(s.Histograms, histObject)},
 		{"waits", each(s.Waits, waitObject)},
+		{"readings", each(s.Readings, readingObject)},
+		{"settings", each(s.Settings, func(x *evidence.Setting) object {
+			return append(at(x.Pos), field{"name", x.Name}, field{"value", x.Value})
+		})},
 	})
 }
 

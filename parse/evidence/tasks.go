@@ -95,6 +95,7 @@ type TaskStats struct {
 	WaitNS      Opt[uint64] // switched out until running again: the application-perceived pause, all causes
 	SleepNS     Opt[uint64] // blocked: switched out until woken
 	PreemptNS   Opt[uint64] // runnable after an involuntary switch-out until running again
+	RunDelayNS  Opt[uint64] // runnable and not running, for whatever reason: the kernel's own sum of DelayNS, PreemptNS and FirstWaitNS
 	FirstWaitNS Opt[uint64] // of FirstWaits wakeups before which no switch-out is seen: made, or woken the first time, until running
 	Migrations  Opt[uint64]
 	Wakeups     Opt[uint64]
