@@ -56,7 +56,7 @@ func captureStacks(f *Facts) string {
 		return record + "-a -o sched.data -- sleep 0.5"
 	case s.Kind == SubjectThreads:
 		return record + "-t " + joinInts(s.TIDs) + " -o sched.data -- sleep 0.5"
-	case f.Hot > 0 && f.Hot <= maxCommandTIDs && (s.PID.OK || len(s.TIDs) > 0):
+	case f.Hot > 0 && f.Hot <= maxCommandTIDs && (s.PID.OK || len(s.TIDs) > 0) && f.Threads[0].Task.TID != 0:
 		var tids []string
 		for _, t := range f.Threads[:f.Hot] {
 			tids = append(tids, fmt.Sprint(t.Task.TID))

@@ -31,6 +31,11 @@ type Facts struct {
 	Wake WakeFacts
 	Util UtilFacts
 
+	// Machine and Quota are what the machine's counters and control groups say,
+	// the group that was stopped most often first; empty where not captured.
+	Machine MachineFact
+	Quota   []QuotaFact
+
 	Run, Delay, OffCPU, Preempt *evidence.Histogram // over all threads of the subject; nil: not captured
 
 	Has  Has
@@ -69,6 +74,7 @@ type ThreadFact struct {
 	WaitNS          evidence.Opt[uint64]
 	SleepNS         evidence.Opt[uint64]
 	PreemptNS       evidence.Opt[uint64]
+	RunDelayNS      evidence.Opt[uint64] // runnable and not running, in all: the kernel's own sum
 	Migrations      evidence.Opt[uint64]
 	Run             *evidence.Histogram
 	Delay           *evidence.Histogram

@@ -203,7 +203,8 @@ type Macro struct {
 	Cost        Cost
 	Inputs      []MacroInput
 	Implausible []Text // what the counters cannot be; they are then not graded
-	FromTrace   bool   // rates taken from layer 2's trace, because no counters were given
+	FromTrace   bool   // rates taken from layer 2, because no counters were given: from a trace, or
+	FromCounts  bool   // from what the kernel counts of each thread (/proc)
 	Sources     []int
 }
 

@@ -15,33 +15,52 @@ var ErrNoEvidence = errors.New("no usable evidence in any input")
 // Run groups the set into cases, computes the facts of each, lets every rule
 // conclude from them, and lays out the chain. It never changes the set.
 func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
+	read := countReadings(set)
+	set = read.set
 	sels, checks := selectCases(set)
 	sels = slices.DeleteFunc(sels, func(s *selection) bool { return len(s.sources) == 0 || s.empty() })
 	if len(sels) == 0 {
 		return nil, ErrNoEvidence
 	}
-	r := &Result{Checks: append(checks, unusedSources(set, sels)...), Sources: sourceInfos(set)}
+	r := &Result{Checks: append(checks, unusedSources(read, sels)...), Sources: sourceInfos(set)}
 	for _, s := range sels {
-		r.Cases = append(r.Cases, analyzeCase(s, rules))
+		r.Cases = append(r.Cases, analyzeCase(s, read, rules))
 	}
 	return r, nil
 }
 
 // analyzeCase takes one case from evidence to verdict.
-func analyzeCase(sel *selection, rules []*Rule) *Case {
-	c := &caseBuild{sel: sel}
+func analyzeCase(sel *selection, read *countedSet, rules []*Rule) *Case {
+	c := &caseBuild{sel: sel, read: read}
 	c.gather()
 	findings := runRules(&c.facts, rules)
 	if c.lossy() || c.leadersOnly() || len(c.facts.Macro.Implausible) > 0 {
 		findings = slices.DeleteFunc(findings, func(f Finding) bool { return isCalm(f.ID) || c.leadersOnly() })
 	}
-	c.conclude(findings, rules)
+	c.conclude(c.doubtCalm(findings), rules)
 	return c.out
+}
+
+// doubtCalm keeps a verdict that nothing is wrong low where all that is known
+// are the kernel's counts of a process's own threads: what its children do, who
+// may do all of its work, is not in them.
+func (c *caseBuild) doubtCalm(findings []Finding) []Finding {
+	if !c.facts.Macro.FromCounts || c.facts.Has.Counters || c.facts.Has.Trace {
+		return findings
+	}
+	for i := range findings {
+		if f := &findings[i]; isCalm(f.ID) && f.Confidence.Rank() > ConfidenceLow.Rank() {
+			f.Confidence = ConfidenceLow
+			f.Against = append(f.Against, Textf("/proc counts the threads of this process; what the processes do that it starts is not in it"))
+		}
+	}
+	return findings
 }
 
 // caseBuild is a case in the making.
 type caseBuild struct {
 	sel     *selection
+	read    *countedSet
 	rows    []*rowSource
 	facts   Facts
 	stacks  stackFacts
@@ -55,6 +74,7 @@ func (c *caseBuild) gather() {
 	c.rows = rowSources(c.sel)
 	f := &c.facts
 	f.Names = labels(set)
+	f.Machine, f.Quota = c.read.machine, c.read.quota
 	f.Threads = gatherThreads(c.sel, c.rows)
 	addAsked(c.sel, f.Threads)
 	f.Subject = c.describe()
@@ -88,7 +108,7 @@ func (c *caseBuild) describe() Subject {
 	if s.Comm == "" && len(c.sel.threads) == 0 {
 		s.Comm = c.profileComm()
 	}
-	for _, id := range c.sel.sources {
+	for _, id := range slices.Concat(c.sel.sources, c.read.context) {
 		src := c.sel.set.Source(id)
 		h := src.Host
 		if s.Host.Name == "" {
@@ -315,10 +335,10 @@ func sourceInfos(set *evidence.Set) []SourceInfo {
 }
 
 // unusedSources says which inputs gave nothing to any case.
-func unusedSources(set *evidence.Set, sels []*selection) []Check {
+func unusedSources(read *countedSet, sels []*selection) []Check {
 	var out []Check
-	for _, s := range set.Sources {
-		used := slices.ContainsFunc(sels, func(x *selection) bool { return slices.Contains(x.sources, s.ID) })
+	for _, s := range read.set.Sources {
+		used := read.has(s.ID) || slices.ContainsFunc(sels, func(x *selection) bool { return slices.Contains(x.sources, s.ID) })
 		if !used {
 			out = append(out, Check{ID: "unused", Status: CheckMissing,
 				Text: Textf("%s was read as %s and holds no switch evidence", Code(s.Name), s.Format)})

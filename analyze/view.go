@@ -262,6 +262,9 @@ func NameList(ts []ThreadFact) Text {
 	if len(ts) == 0 {
 		return nil
 	}
+	if len(ts) == 1 && ts[0].Task.Comm == "" && ts[0].Task.TID == 0 {
+		return Textf("a thread that the text does not name")
+	}
 	names := make([]string, 0, len(ts))
 	pools := map[string]bool{}
 	for i := range ts {

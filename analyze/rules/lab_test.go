@@ -35,9 +35,15 @@ var labRuns = []struct {
 	{name: "switch.data", files: []string{"switch.data"}, right: 28},
 	{name: "perf-stat and pidstat", files: []string{"perf-stat.txt", "pidstat.txt"}, right: 9},
 	{name: "all, no kernel symbols", files: labAll, right: 12, blind: true},
+	{name: "all and /proc", files: slices.Concat(labAll, labProc), right: 34},
+	{name: "perf-stat and /proc", files: append([]string{"perf-stat.txt"}, labProc...), right: 8},
+	{name: "/proc", files: labProc, right: 5},
 }
 
 var labAll = []string{"perf-stat.txt", "pidstat.txt", "switch.data", "switch-a.data", "cpu.data"}
+
+// labProc are the readings of /proc and of control groups beside them.
+var labProc = []string{"proc-before.txt", "proc-after.txt", "cgroup-before.txt", "cgroup-after.txt"}
 
 func TestLab(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(shared.Dir(t), "lab", "w*"))

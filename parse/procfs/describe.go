@@ -20,7 +20,7 @@ func (r *reader) describe(b *evidence.Builder) {
 	if leaders, several := r.leadersOnly(); leaders {
 		src.LeadersOnly = true
 		if several {
-			b.Warn("the counts are of each process's main thread only: its other threads' switches are not in them; read /proc/PID/task/*/status")
+			b.Note("the counts are of main threads, and their processes have others: /proc/PID/task/*/status has all of them")
 		} else {
 			b.Note("the counts are of main threads; whether their processes have other threads is not in the text")
 		}
