@@ -9,7 +9,8 @@ import (
 )
 
 // MachineFact is what /proc/stat and /proc/interrupts tell of the whole
-// machine between two readings. It serves every case of the set.
+// machine between two readings, or the means of what a tool sampled (vmstat).
+// It serves every case of the set.
 type MachineFact struct {
 	WindowS      evidence.Opt[float64]
 	CPUs         evidence.Opt[int]
@@ -18,8 +19,11 @@ type MachineFact struct {
 	Steal        evidence.Opt[float64] // share of the CPUs' time that the hypervisor gave to others
 	Idle         evidence.Opt[float64] // share, IOWait not in it
 	IOWait       evidence.Opt[float64]
-	Interrupts   []InterruptFact // the most frequent ones, by rate
-	Evidence     []Evidence      // of the switches and the ticks
+	Runnable     evidence.Opt[float64] // tasks running or waiting for a CPU, on average over the samples
+	Blocked      evidence.Opt[float64] // tasks in uninterruptible sleep, likewise
+	Samples      int                   // that the means are of; 0: of two readings
+	Interrupts   []InterruptFact       // the most frequent ones, by rate
+	Evidence     []Evidence            // of the switches and the ticks
 }
 
 // InterruptFact is the rate of one interrupt over all CPUs.
@@ -152,6 +156,66 @@ func (c *countedSet) serves(r *evidence.Reading) {
 	}
 }
 
+// sampledFacts takes the means of a tool that samples the machine, rows since
+// boot left out. Two readings of the kernel's own counters are better.
+func (c *countedSet) sampledFacts(set *evidence.Set) {
+	for i := range set.System {
+		r := &set.System[i]
+		c.serves(&evidence.Reading{Pos: r.Pos})
+		if m := &c.machine; !m.SwitchesPerS.OK {
+			m.sampled(r, set.Source(r.Pos.Source))
+		}
+	}
+}
+
+func (m *MachineFact) sampled(r *evidence.SystemRate, src *evidence.Source) {
+	var rate, runnable, blocked, idle, iowait, steal mean
+	for i, v := range r.SwitchesPerS {
+		var s evidence.SystemSample
+		if i < len(r.Samples) {
+			s = r.Samples[i]
+		}
+		if s.SinceBoot {
+			continue
+		}
+		rate.add(evidence.Some(v))
+		runnable.add(s.Runnable)
+		blocked.add(s.Blocked)
+		idle.add(s.Idle)
+		iowait.add(s.IOWait)
+		steal.add(s.Steal)
+	}
+	if rate.n == 0 {
+		return
+	}
+	m.SwitchesPerS, m.Runnable, m.Blocked = rate.value(), runnable.value(), blocked.value()
+	m.Idle, m.IOWait, m.Steal = idle.value(), iowait.value(), steal.value()
+	m.Samples, m.WindowS = rate.n, src.Window.DurationS
+	if r.CPUs.OK {
+		m.CPUs = r.CPUs
+	} else if !m.CPUs.OK {
+		m.CPUs = src.Host.CPUs
+	}
+	line := evidence.Opt[int]{V: r.Pos.Line, OK: r.Pos.Line > 0}
+	m.Evidence = append(m.Evidence, Evidence{Source: src.ID, Line: line, Figure: "switches of the machine", Value: m.SwitchesPerS.V, Unit: "/s"})
+}
+
+// mean averages what is there.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(v evidence.Opt[float64]) {
+	if v.OK {
+		m.sum, m.n = m.sum+v.V, m.n+1
+	}
+}
+
+func (m *mean) value() evidence.Opt[float64] {
+	return evidence.Opt[float64]{V: m.sum / float64(max(m.n, 1)), OK: m.n > 0}
+}
+
 // groupReading is a group's counts with the reading they are of.
 type groupReading struct {
 	r *evidence.Reading
@@ -237,40 +301,50 @@ func (q *QuotaFact) finish(b *evidence.GroupCount) {
 }
 
 // onlyMachine makes the machine the subject when nothing else is in the set.
+// Otherwise its rates serve the cases there are, and make none.
 func (c *countedSet) onlyMachine() {
 	d := c.set
-	if len(d.Counters)+len(d.Threads)+len(d.Stacks)+len(d.Profiles)+len(d.Waits)+len(d.Histograms)+len(d.Traces) > 0 || len(c.context) == 0 {
+	if len(d.Counters)+len(d.Threads)+len(d.Stacks)+len(d.Profiles)+len(d.Waits)+len(d.Histograms)+len(d.Traces) > 0 {
+		d.System = nil
+		return
+	}
+	if len(c.context) == 0 {
 		return
 	}
 	src := c.source(c.context[len(c.context)-1])
 	src.Target.Kind = evidence.TargetSystem
-	r := evidence.SystemRate{Pos: evidence.Pos{Source: src.ID}, CPUs: c.machine.CPUs}
-	if v, ok := c.machine.SwitchesPerS.Get(); ok {
-		r.SwitchesPerS = []float64{v}
+	if len(d.System) == 0 {
+		d.System = append(d.System, evidence.SystemRate{Pos: evidence.Pos{Source: src.ID}, CPUs: c.machine.CPUs})
 	}
-	d.System = append(d.System, r)
 }
 
 // machineMacro is layer 1 of the machine by its own counters.
 func (c *caseBuild) machineMacro() Macro {
 	f := &c.facts.Machine
 	m := Macro{ImpactWord: "unknown"}
-	rate, okR := f.SwitchesPerS.Get()
-	cpus, okC := f.CPUs.Get()
-	s, okW := f.WindowS.Get()
-	if !okR || !okW || len(f.Evidence) == 0 {
+	rate, ok := f.SwitchesPerS.Get()
+	if !ok || len(f.Evidence) == 0 {
 		return m
 	}
 	ev := f.Evidence[len(f.Evidence)-1]
 	m.Sources = []int{ev.Source}
-	n := rate * s
-	r := block{machine: true, T: input{why: "the number of CPUs is not in the input"},
-		S: input{v: n, ok: true, text: quantity.Whole(n), ev: ev},
-		E: input{v: s, ok: true, text: quantity.Fixed(s, 3) + "\u00a0s", ev: ev}}
-	if okC {
-		r.T = input{v: float64(cpus) * s, ok: true, text: quantity.Fixed(float64(cpus)*s*1e3, 2) + "\u00a0ms", ev: ev}
+	cpus := c.facts.Subject.Host.CPUs
+	if f.CPUs.OK {
+		cpus = f.CPUs
 	}
-	m.Figures = []Figure{r.rate(), r.perActive(), r.between()}
+	whole := Figure{ID: FigRate, Label: "switches/s", Unit: UnitPerS, Formula: "of all CPUs", Value: f.SwitchesPerS, Inputs: []Evidence{ev}}
+	if f.Samples > 0 {
+		whole.Arithmetic = "mean of " + quantity.Small(f.Samples) + " intervals"
+	}
+	m.Figures = []Figure{whole}
+	if !cpus.OK || cpus.V == 0 {
+		m.Figures[0].Reads = Textf("not graded: the number of CPUs is not in the input")
+		return m
+	}
+	// In each second the CPUs have a second each.
+	r := block{machine: true, S: input{v: rate, ok: true, text: quantity.Whole(rate), ev: ev},
+		T: input{v: float64(cpus.V), ok: true, text: quantity.Fixed(float64(cpus.V)*1e3, 0) + "\u00a0ms", ev: ev}}
+	m.Figures = append(m.Figures, r.perActive(), r.between())
 	m.grade(true)
 	m.cost()
 	return m

@@ -27,7 +27,7 @@ type countedSet struct {
 // stays as it is.
 func countReadings(set *evidence.Set) *countedSet {
 	c := &countedSet{set: set, used: map[int]bool{}, copied: map[int]bool{}}
-	if len(set.Readings) == 0 {
+	if len(set.Readings)+len(set.System) == 0 {
 		return c
 	}
 	d := *set
@@ -37,6 +37,7 @@ func countReadings(set *evidence.Set) *countedSet {
 		c.process(p)
 	}
 	c.machineFacts(set)
+	c.sampledFacts(set)
 	c.quotaFacts(set)
 	c.onlyMachine()
 	return c

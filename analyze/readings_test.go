@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -143,6 +144,23 @@ func TestMachineFacts(t *testing.T) {
 	got := fmt.Sprint(m.WindowS.V, m.SwitchesPerS.V, m.ForksPerS.V, m.Steal.V, m.Idle.V, m.IOWait.V, m.CPUs.V, m.Interrupts)
 	if want := "2 2000 20 0.125 0.25 0.125 4 [{RES Rescheduling interrupts 1000}]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestSampledFacts: vmstat's row since boot is not of the time of the problem.
+func TestSampledFacts(t *testing.T) {
+	some := evidence.Some[float64]
+	set := readingSet()
+	set.System = []evidence.SystemRate{{SwitchesPerS: []float64{31745, 100, 300}, Samples: []evidence.SystemSample{
+		{SinceBoot: true, Runnable: some(50)}, {Runnable: some(2), Steal: some(0.1)}, {Runnable: some(4), Steal: some(0.2)}}}}
+	c := countReadings(set)
+	m := c.machine
+	if m.SwitchesPerS.V != 200 || m.Runnable.V != 3 || math.Abs(m.Steal.V-0.15) > 1e-9 || m.Samples != 2 || len(c.set.System) != 1 {
+		t.Errorf("%+v", m)
+	}
+	set.Threads = []evidence.TaskStats{{Pos: evidence.Pos{Source: 2}, Task: evidence.Task{PID: 9, TID: 9}, VoluntaryPerS: some(1)}}
+	if c := countReadings(set); len(c.set.System) != 0 || !c.machine.SwitchesPerS.OK {
+		t.Error("the machine's rates make a case beside a process")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func (c *caseBuild) traceMacro(machine bool) Macro {
 	m := Macro{ImpactWord: "unknown"}
 	rs := c.fullest()
-	if rs == nil && machine {
+	if machine && (rs == nil || !rs.trace && c.facts.Machine.SwitchesPerS.OK) {
 		return c.machineMacro()
 	}
 	if rs == nil {

@@ -12,6 +12,7 @@ import (
 	"ctxan/parse/pidstat"
 	"ctxan/parse/procfs"
 	"ctxan/parse/timehist"
+	"ctxan/parse/vmstat"
 )
 
 // textFormat is a format that a pasted text may hold, beside others.
@@ -29,6 +30,7 @@ var textFormats = []textFormat{
 	{pidstat.Format, `pidstat -w ("cswch/s nvcswch/s")`, pidstat.Detect, pidstat.Read},
 	{timehist.Format, `perf sched timehist ("wait time  sch delay  run time")`, timehist.Detect, timehist.Read},
 	{procfs.Format, `/proc counters ("voluntary_ctxt_switches:")`, procfs.Detect, procfs.Read},
+	{vmstat.Format, `vmstat ("r b swpd free ... in cs us sy id wa")`, vmstat.Detect, vmstat.Read},
 	{perfreport.Format, `perf report --stdio ("# Overhead  Command  Shared Object  Symbol")`, perfreport.Detect, perfreport.Read},
 }
 

@@ -199,7 +199,11 @@ func profileRowObject(r *evidence.ProfileRow) object {
 }
 
 func systemObject(r *evidence.SystemRate) object {
-	return append(at(r.Pos), field{"cpus", r.CPUs}, field{"switches_per_s", r.SwitchesPerS})
+	o := append(at(r.Pos), field{"cpus", r.CPUs}, field{"switches_per_s", r.SwitchesPerS})
+	if len(r.Samples) > 0 {
+		o = append(o, field{"samples", each(r.Samples, sampleObject)})
+	}
+	return o
 }
 
 func seriesObject(s *evidence.Series) object {

@@ -52,6 +52,11 @@ func machineCounts(s *evidence.Set) []object {
 	return out
 }
 
+func sampleObject(x *evidence.SystemSample) object {
+	return object{{"line", evidence.Opt[int]{V: x.Line, OK: x.Line > 0}}, {"since_boot", x.SinceBoot}, {"interrupts_per_s", x.InterruptsPerS},
+		{"runnable", x.Runnable}, {"blocked", x.Blocked}, {"idle", x.Idle}, {"iowait", x.IOWait}, {"steal", x.Steal}}
+}
+
 func interruptObject(i *evidence.InterruptCount) object {
 	return object{{"name", i.Name}, {"description", i.Desc}, {"count", i.Count}}
 }

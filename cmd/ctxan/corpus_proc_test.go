@@ -89,3 +89,32 @@ func (c *corpusCase) schedstats() [][3]*float64 {
 	}
 	return out
 }
+
+// machine compares a value of vmstat: its rows, or its totals.
+func (c *corpusCase) machine(key string, v any) {
+	var rates []float64
+	for _, s := range c.got.System {
+		rates = append(rates, s.Rates...)
+	}
+	switch key {
+	case "rows", "vmstat_rows":
+		n := float64(len(rates))
+		c.near(key, &n, v.(float64))
+	case "cs", "vmstat_cs":
+		for i, w := range v.([]any) { // of many rows the index lists the first
+			if i >= len(rates) {
+				c.n++
+				c.errorf("%d rows, want %v", len(rates), v)
+				return
+			}
+			c.near(key, &rates[i], w.(float64))
+		}
+	case "total_context_switches":
+		if len(c.got.System) != 1 {
+			c.n++
+			c.errorf("%d rows of totals", len(c.got.System))
+			return
+		}
+		c.near(key, c.got.System[0].Switches, v.(float64))
+	}
+}

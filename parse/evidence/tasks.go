@@ -152,6 +152,22 @@ type SystemRate struct {
 	Pos          Pos
 	CPUs         Opt[int]
 	SwitchesPerS []float64
+
+	// Samples has what else the tool printed of each interval, in the same
+	// order; empty where it printed nothing else.
+	Samples []SystemSample
+}
+
+// SystemSample is one row of a tool that samples the whole machine.
+type SystemSample struct {
+	Line           int
+	SinceBoot      bool // a mean since boot: vmstat's first row
+	InterruptsPerS Opt[float64]
+	Runnable       Opt[float64] // tasks running or waiting for a CPU, at that moment
+	Blocked        Opt[float64] // tasks in uninterruptible sleep
+	Idle           Opt[float64] // shares of the CPUs' time
+	IOWait         Opt[float64]
+	Steal          Opt[float64]
 }
 
 // Series is the number of switches over the capture's time in equal steps.
