@@ -169,8 +169,8 @@ func (c *countedSet) sampledFacts(set *evidence.Set) {
 }
 
 func (m *MachineFact) sampled(r *evidence.SystemRate, src *evidence.Source) {
-	var rate, runnable, blocked, idle, iowait, steal mean
-	for i, v := range r.SwitchesPerS {
+	var rate, forks, runnable, blocked, idle, iowait, steal mean
+	for i := range max(len(r.SwitchesPerS), len(r.Samples)) {
 		var s evidence.SystemSample
 		if i < len(r.Samples) {
 			s = r.Samples[i]
@@ -178,18 +178,28 @@ func (m *MachineFact) sampled(r *evidence.SystemRate, src *evidence.Source) {
 		if s.SinceBoot {
 			continue
 		}
-		rate.add(evidence.Some(v))
+		if i < len(r.SwitchesPerS) {
+			rate.add(evidence.Some(r.SwitchesPerS[i]))
+		}
+		forks.add(s.ForksPerS)
 		runnable.add(s.Runnable)
 		blocked.add(s.Blocked)
 		idle.add(s.Idle)
 		iowait.add(s.IOWait)
 		steal.add(s.Steal)
 	}
+	for _, f := range []struct {
+		to   *evidence.Opt[float64]
+		from mean
+	}{{&m.ForksPerS, forks}, {&m.Runnable, runnable}, {&m.Blocked, blocked}, {&m.Idle, idle}, {&m.IOWait, iowait}, {&m.Steal, steal}} {
+		if !f.to.OK {
+			*f.to = f.from.value()
+		}
+	}
 	if rate.n == 0 {
 		return
 	}
-	m.SwitchesPerS, m.Runnable, m.Blocked = rate.value(), runnable.value(), blocked.value()
-	m.Idle, m.IOWait, m.Steal = idle.value(), iowait.value(), steal.value()
+	m.SwitchesPerS = rate.value()
 	m.Samples, m.WindowS = rate.n, src.Window.DurationS
 	if r.CPUs.OK {
 		m.CPUs = r.CPUs
@@ -308,7 +318,9 @@ func (c *countedSet) onlyMachine() {
 		d.System = nil
 		return
 	}
-	if len(c.context) == 0 {
+	unrated := func(r evidence.SystemRate) bool { return len(r.SwitchesPerS) == 0 }
+	if len(c.context) == 0 || len(d.System) > 0 && !slices.ContainsFunc(d.System, func(r evidence.SystemRate) bool { return !unrated(r) }) {
+		d.System = nil // tables without switch rates only
 		return
 	}
 	src := c.source(c.context[len(c.context)-1])

@@ -11,6 +11,7 @@ import (
 	"ctxan/parse/perfstat"
 	"ctxan/parse/pidstat"
 	"ctxan/parse/procfs"
+	"ctxan/parse/sar"
 	"ctxan/parse/timehist"
 	"ctxan/parse/vmstat"
 )
@@ -31,6 +32,7 @@ var textFormats = []textFormat{
 	{timehist.Format, `perf sched timehist ("wait time  sch delay  run time")`, timehist.Detect, timehist.Read},
 	{procfs.Format, `/proc counters ("voluntary_ctxt_switches:")`, procfs.Detect, procfs.Read},
 	{vmstat.Format, `vmstat ("r b swpd free ... in cs us sy id wa")`, vmstat.Detect, vmstat.Read},
+	{sar.Format, `sar -w ("proc/s cswch/s")`, sar.Detect, sar.Read},
 	{perfreport.Format, `perf report --stdio ("# Overhead  Command  Shared Object  Symbol")`, perfreport.Detect, perfreport.Read},
 }
 

@@ -306,7 +306,7 @@ func (t *inspection) system(id int) {
 		if x.Pos.Source != id {
 			continue
 		}
-		body := plural(len(x.SwitchesPerS), "interval", "intervals")
+		body := plural(max(len(x.SwitchesPerS), len(x.Samples)), "interval", "intervals")
 		if len(x.SwitchesPerS) > 0 {
 			lo, hi := slices.Min(x.SwitchesPerS), slices.Max(x.SwitchesPerS)
 			body += fmt.Sprintf(", %s to %s", quantity.Whole(lo), quantity.PerS(hi))

@@ -200,6 +200,9 @@ func profileRowObject(r *evidence.ProfileRow) object {
 
 func systemObject(r *evidence.SystemRate) object {
 	o := append(at(r.Pos), field{"cpus", r.CPUs}, field{"switches_per_s", r.SwitchesPerS})
+	if r.AveragePerS.OK {
+		o = append(o, field{"average_per_s", r.AveragePerS}, field{"average_forks_per_s", r.AverageForks})
+	}
 	if len(r.Samples) > 0 {
 		o = append(o, field{"samples", each(r.Samples, sampleObject)})
 	}

@@ -53,7 +53,7 @@ func machineCounts(s *evidence.Set) []object {
 }
 
 func sampleObject(x *evidence.SystemSample) object {
-	return object{{"line", evidence.Opt[int]{V: x.Line, OK: x.Line > 0}}, {"since_boot", x.SinceBoot}, {"interrupts_per_s", x.InterruptsPerS},
+	return object{{"line", evidence.Opt[int]{V: x.Line, OK: x.Line > 0}}, {"since_boot", x.SinceBoot}, {"interrupts_per_s", x.InterruptsPerS}, {"forks_per_s", x.ForksPerS},
 		{"runnable", x.Runnable}, {"blocked", x.Blocked}, {"idle", x.Idle}, {"iowait", x.IOWait}, {"steal", x.Steal}}
 }
 

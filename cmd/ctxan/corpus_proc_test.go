@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // proc compares a value of a capture of /proc: of the rows with totals, in
 // their order, or of the machine.
 func (c *corpusCase) proc(key string, v any) {
@@ -116,5 +118,39 @@ func (c *corpusCase) machine(key string, v any) {
 			return
 		}
 		c.near(key, c.got.System[0].Switches, v.(float64))
+	}
+}
+
+// sar compares a value of sar -w.
+func (c *corpusCase) sar(key string, v any) {
+	if len(c.got.System) != 1 || len(c.got.System[0].Rates) == 0 || len(c.got.System[0].Samples) != len(c.got.System[0].Rates) {
+		c.n++
+		c.errorf("%s: %d captures", key, len(c.got.System))
+		return
+	}
+	s := &c.got.System[0]
+	switch key {
+	case "rows":
+		n := float64(len(s.Rates))
+		c.near(key, &n, v.(float64))
+	case "cswch_s":
+		for i, w := range v.([]any) {
+			c.near(key, &s.Rates[i], w.(float64))
+		}
+	case "proc_s":
+		for i, w := range v.([]any) {
+			c.near(key, s.Samples[i].Forks, w.(float64))
+		}
+	case "first_cswch_s":
+		c.near(key, &s.Rates[0], v.(float64))
+	case "first_proc_s":
+		c.near(key, s.Samples[0].Forks, v.(float64))
+	case "max_cswch_s":
+		m := slices.Max(s.Rates)
+		c.near(key, &m, v.(float64))
+	case "avg_cswch_s":
+		c.near(key, s.Average, v.(float64))
+	case "avg_proc_s":
+		c.near(key, s.Forks, v.(float64))
 	}
 }

@@ -20,7 +20,7 @@ import (
 func TestCorpusThroughInspect(t *testing.T) {
 	files, values := 0, 0
 	for _, x := range shared.Corpus(t) {
-		if !slices.Contains([]string{"perf-stat", "pidstat", "timehist", "perf-report", "proc-status", "proc-sched", "proc-schedstat", "vmstat", "nasty", "mixed"}, x.Kind) {
+		if !slices.Contains([]string{"perf-stat", "pidstat", "timehist", "perf-report", "proc-status", "proc-sched", "proc-schedstat", "vmstat", "sar", "nasty", "mixed"}, x.Kind) {
 			continue
 		}
 		var want map[string]any
@@ -70,6 +70,11 @@ type inspected struct {
 	System []struct {
 		Switches *float64
 		Rates    []float64 `json:"switches_per_s"`
+		Average  *float64  `json:"average_per_s"`
+		Forks    *float64  `json:"average_forks_per_s"`
+		Samples  []struct {
+			Forks *float64 `json:"forks_per_s"`
+		}
 	}
 	Stacks []struct {
 		Event      string
@@ -160,7 +165,7 @@ func (c *corpusCase) compare(path string, want map[string]any) {
 // known reports whether any key of an expectation is of a kind that is read.
 func (c *corpusCase) known(want map[string]any) bool {
 	for _, k := range []string{"blocks", "interval", "csv_rows", "json_objects", "top_voluntary", "pidstat_top", "events", "summary_switches",
-		"tasks", "slices_sum", "nr_switches", "status_voluntary", "cs", "vmstat_cs", "total_context_switches"} {
+		"tasks", "slices_sum", "nr_switches", "status_voluntary", "cs", "cswch_s", "first_cswch_s", "vmstat_cs", "total_context_switches"} {
 		if _, ok := want[k]; ok {
 			return true
 		}
@@ -172,6 +177,10 @@ func (c *corpusCase) known(want map[string]any) bool {
 func (c *corpusCase) key(key string, v any, want map[string]any) {
 	if want["slices_sum"] != nil {
 		c.proc(key, v)
+		return
+	}
+	if want["cswch_s"] != nil || want["first_cswch_s"] != nil {
+		c.sar(key, v)
 		return
 	}
 	if want["cs"] != nil || strings.HasPrefix(key, "vmstat_") || key == "total_context_switches" {

@@ -152,9 +152,12 @@ type SystemRate struct {
 	Pos          Pos
 	CPUs         Opt[int]
 	SwitchesPerS []float64
+	AveragePerS  Opt[float64] // the tool's own average of them
+	AverageForks Opt[float64] // and of the tasks made, per second
 
 	// Samples has what else the tool printed of each interval, in the same
-	// order; empty where it printed nothing else.
+	// order; empty where it printed nothing else. A tool that prints no switch
+	// rates has samples only.
 	Samples []SystemSample
 }
 
@@ -163,6 +166,7 @@ type SystemSample struct {
 	Line           int
 	SinceBoot      bool // a mean since boot: vmstat's first row
 	InterruptsPerS Opt[float64]
+	ForksPerS      Opt[float64] // tasks made
 	Runnable       Opt[float64] // tasks running or waiting for a CPU, at that moment
 	Blocked        Opt[float64] // tasks in uninterruptible sleep
 	Idle           Opt[float64] // shares of the CPUs' time
