@@ -36,6 +36,9 @@ type Facts struct {
 	Machine MachineFact
 	Quota   []QuotaFact
 
+	// Settings are facts about the machine, by the file's path: its first line.
+	Settings map[string]string
+
 	Run, Delay, OffCPU, Preempt *evidence.Histogram // over all threads of the subject; nil: not captured
 
 	Has  Has

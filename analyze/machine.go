@@ -395,3 +395,14 @@ func (q *QuotaFact) text() Text {
 	}
 	return t
 }
+
+// settings are the first lines of the files that a capture keeps as they are.
+func settings(set *evidence.Set) map[string]string {
+	out := map[string]string{}
+	for _, s := range set.Settings {
+		if _, have := out[s.Name]; !have {
+			out[s.Name] = s.Value
+		}
+	}
+	return out
+}

@@ -74,7 +74,7 @@ func (c *caseBuild) gather() {
 	c.rows = rowSources(c.sel)
 	f := &c.facts
 	f.Names = labels(set)
-	f.Machine, f.Quota = c.read.machine, c.read.quota
+	f.Machine, f.Quota, f.Settings = c.read.machine, c.read.quota, settings(set)
 	f.Threads = gatherThreads(c.sel, c.rows)
 	addAsked(c.sel, f.Threads)
 	f.Subject = c.describe()

@@ -112,6 +112,9 @@ func (r *reader) content(s string, no int) {
 		r.groupLimit(s, no)
 	case fileInterrupts:
 		r.interrupt(s, no)
+	case fileOther:
+		r.setting(s, no)
+	case fileSkip:
 	default:
 		r.fields(s, no)
 	}
@@ -126,8 +129,6 @@ func (r *reader) fields(s string, no int) {
 		r.schedstat(s, no)
 	case r.place.kind == fileSchedstat:
 		r.leftOver(s, no)
-	case r.place.kind == fileOther:
-		r.setting(s, no)
 	}
 }
 

@@ -26,7 +26,8 @@ const (
 	fileCPUMax
 	fileCFSQuota
 	fileCFSPeriod
-	fileOther // named, and of none of these kinds
+	fileOther // of the kernel or of ctxan record, and of none of these kinds
+	fileSkip  // figures that are not read
 )
 
 // place is the file that a line is of, as far as the text says.
@@ -61,8 +62,8 @@ var (
 var fileKinds = map[string]fileKind{
 	"status": fileStatus, "sched": fileSched, "schedstat": fileSchedstat, "stat": fileTaskStat, "": fileTask,
 	"/proc/stat": fileStat, "/proc/interrupts": fileInterrupts, "/proc/uptime": fileUptime,
-	"/proc/cpuinfo": fileCPUInfo,
-	"clock":         fileClock, "uname": fileUname, "uname -a": fileUname,
+	"/proc/cpuinfo": fileCPUInfo, "/proc/schedstat": fileSkip,
+	"clock": fileClock, "uname": fileUname, "uname -a": fileUname,
 }
 
 // groupFiles are the files of the CPU controller, of either version.
@@ -82,11 +83,13 @@ func placeOf(label string) place {
 		p.kind = k
 		return p
 	}
-	if m := taskPath.FindStringSubmatch(p.name); m != nil {
+	if m := taskPath.FindStringSubmatch(p.name); m != nil && m[0] == p.name {
 		p.task(m[1], m[2], m[3])
 		return p
 	}
-	p.kind = fileOther
+	if strings.HasPrefix(p.name, "/proc/") || strings.HasPrefix(p.name, "/sys/") || strings.HasPrefix(p.name, "ctxan ") || p.name == "threads" {
+		p.kind = fileOther
+	}
 	return p
 }
 
