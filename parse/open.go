@@ -31,6 +31,32 @@ type Options struct {
 	// Select is the part to read of captures of events (perf.data); others are
 	// read whole, with a warning.
 	Select *timeline.Select
+
+	// Watch is asked for who is to be told of the stints and wakeups of a
+	// capture of events (perf.data), by its name; nil: nobody is.
+	Watch func(name string) timeline.Watcher
+
+	Meter Meter // is told how far reading is; nil: nobody is
+}
+
+// Meter is told how many bytes are to be read, and how many were. The reads of
+// one input add up to about what was expected of it, often to less. Both may be
+// called from several goroutines, and a read is of a block, never of a record.
+type Meter interface {
+	Expect(n int64)
+	Read(n int)
+}
+
+// metered counts what is read of a file.
+type metered struct {
+	io.ReaderAt
+	meter Meter
+}
+
+func (m metered) ReadAt(p []byte, off int64) (int, error) {
+	n, err := m.ReaderAt.ReadAt(p, off)
+	m.meter.Read(n)
+	return n, err
 }
 
 // Limits bound what is read; the zero Limits are the defaults.
@@ -279,7 +305,7 @@ func (o *opener) irregular(f *os.File, name string, asked bool) {
 
 // input is an open file with its head.
 type input struct {
-	r     *os.File
+	r     io.ReaderAt
 	size  int64
 	name  string
 	head  []byte
@@ -296,7 +322,7 @@ func (o *opener) read(f *os.File, size int64, name string, asked bool, parts ...
 		o.problem(name, reason(err), "", err)
 		return
 	}
-	in := input{f, size, name, head[:n], parts}
+	in := input{o.meter(f, size), size, name, head[:n], parts}
 	before := len(o.set.Sources)
 	switch {
 	case size == 0 || len(bytes.TrimSpace(in.head)) == 0 && size <= headSize:
@@ -311,6 +337,20 @@ func (o *opener) read(f *os.File, size int64, name string, asked bool, parts ...
 	o.hash(in, before)
 }
 
+// meter makes the reads of a file count: a recording is read twice, by the index
+// and by the decoder, and any file once more to be hashed.
+func (o *opener) meter(f *os.File, size int64) io.ReaderAt {
+	if o.opt.Meter == nil {
+		return f
+	}
+	times := int64(1)
+	if o.opt.Hash {
+		times++
+	}
+	o.opt.Meter.Expect(times * size)
+	return metered{f, o.opt.Meter}
+}
+
 func (o *opener) lookalike(in input, asked bool) bool {
 	what, hint, ok := lookalike(in.head)
 	if ok && asked {
@@ -323,7 +363,11 @@ func (o *opener) lookalike(in input, asked bool) bool {
 func (o *opener) perfData(in input, asked bool) {
 	before := len(o.set.Sources)
 	b := o.set.NewBuilder(in.name, perfdata.Format)
-	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name, Parts: in.parts}, b, perfdata.Options{Symbols: o.symbols, Select: o.opt.Select})
+	opt := perfdata.Options{Symbols: o.symbols, Select: o.opt.Select}
+	if o.opt.Watch != nil {
+		opt.Watch = o.opt.Watch(in.name)
+	}
+	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name, Parts: in.parts}, b, opt)
 	noteSymbols(b, o.symbols.Report(), o.told)
 	if err == nil {
 		return

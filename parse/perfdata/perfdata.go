@@ -62,6 +62,7 @@ type Options struct {
 	Names   *timeline.Names  // of the events' comms, for Sinks; nil: made by Read
 	Stats   *Stats           // filled when not nil
 	Select  *timeline.Select // the part to read; nil: all
+	Watch   timeline.Watcher // is told of every stint and wakeup; nil: nobody is
 }
 
 // Stats count what a file holds.

@@ -89,7 +89,7 @@ func (r *reader) emit(batch []timeline.Event) error {
 }
 
 func (r *reader) trackerOptions() timeline.TrackerOptions {
-	opt := timeline.TrackerOptions{SystemWide: r.system, Select: r.opt.Select}
+	opt := timeline.TrackerOptions{SystemWide: r.system, Select: r.opt.Select, Watch: r.opt.Watch}
 	for _, e := range r.schema.events {
 		opt.Events = append(opt.Events, e.info)
 	}

@@ -22,6 +22,7 @@ type TrackerOptions struct {
 	Lines      bool // Event.Off is a line of a text
 	Events     []EventInfo
 	Select     *Select // of whom to tell; nil: all tasks
+	Watch      Watcher // is told of every stint and wakeup; nil: nobody is
 	MaxTasks   int     // tasks that are told apart; 0 for DefaultMaxTasks
 }
 

@@ -96,7 +96,7 @@ func (c *cpuState) vacate(at uint64) {
 //
 //	CPU 0   A→B            C→D      B left and C came in between: neither
 //	        ────┤B ? ? ? C ├D──     has a stint of known length
-func (t *Tracker) leave(c *cpuState, prev *task, at uint64) bool {
+func (t *Tracker) leave(c *cpuState, prev *task, e *Event) bool {
 	if c.cur != prev {
 		if c.cur != nil {
 			prev.breaks++
@@ -104,7 +104,7 @@ func (t *Tracker) leave(c *cpuState, prev *task, at uint64) bool {
 		}
 		return false
 	}
-	ran, ok := t.span(c.since, at)
+	ran, ok := t.span(c.since, e.Time)
 	switch {
 	case !ok || !c.clean:
 	case prev == t.idle:
@@ -114,6 +114,9 @@ func (t *Tracker) leave(c *cpuState, prev *task, at uint64) bool {
 	case prev.place == on && prev.cpu == c.id:
 		c.busyNS += ran
 		prev.run.add(ran)
+		if t.opt.Watch != nil {
+			t.tellStint(prev, c.id, c.since, e)
+		}
 	}
 	return true
 }

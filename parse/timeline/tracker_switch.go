@@ -29,7 +29,7 @@ func (t *Tracker) onSwitch(e *Event) {
 	if next == nil || next.flags&flagDead != 0 {
 		next = t.newTask(e.Other, e.Off)
 	}
-	whole := t.leave(c, prev, e.Time) && c.clean || c.pos == 0
+	whole := t.leave(c, prev, e) && c.clean || c.pos == 0
 	if prev != t.idle {
 		t.out(prev, next, e, whole)
 	}
@@ -62,9 +62,9 @@ func (t *Tracker) taskSwitch(c *cpuState, e *Event) {
 		next = t.others
 	}
 	if c != nil {
-		t.leave(c, prev, e.Time)
+		t.leave(c, prev, e)
 	} else {
-		t.runWithoutCPU(prev, e.Time)
+		t.runWithoutCPU(prev, e)
 	}
 	if prev != t.idle {
 		t.out(prev, next, e, c == nil || c.clean)
@@ -221,12 +221,15 @@ func (t *Tracker) endFirstWait(x *task, at uint64, cpu int32) {
 }
 
 // runWithoutCPU accounts a stint in a capture without CPU numbers.
-func (t *Tracker) runWithoutCPU(x *task, at uint64) {
+func (t *Tracker) runWithoutCPU(x *task, e *Event) {
 	if x.place != on || x == t.others {
 		return
 	}
-	if ran, ok := t.span(x.at, at); ok && t.intact(x.gen, x.cpu) {
+	if ran, ok := t.span(x.at, e.Time); ok && t.intact(x.gen, x.cpu) {
 		x.run.add(ran)
+		if t.opt.Watch != nil {
+			t.tellStint(x, -1, x.at, e)
+		}
 	}
 }
 

@@ -171,7 +171,11 @@ func (t *Tracker) onWakeupNew(e *Event) {
 	if e.OtherComm != 0 {
 		x.comm = e.OtherComm
 	}
-	x.wake = wakeContext{at: e.Time, by: t.get(e.TID, e.Off).id, from: e.CPU, target: int32(e.Arg), irq: e.Flags&FlagIRQ != 0}
+	by := t.get(e.TID, e.Off)
+	x.wake = wakeContext{at: e.Time, by: by.id, from: e.CPU, target: int32(e.Arg), irq: e.Flags&FlagIRQ != 0}
+	if t.opt.Watch != nil {
+		t.tellWake(by, x, e, e.Time)
+	}
 	t.runnable(x, e)
 }
 
@@ -192,6 +196,9 @@ func (t *Tracker) woken(x *task, e *Event, at uint64, target int32) {
 	by := t.get(e.TID, e.Off)
 	irq := e.Flags&FlagIRQ != 0
 	x.wake = wakeContext{at: at, by: by.id, from: e.CPU, target: target, irq: irq}
+	if t.opt.Watch != nil {
+		t.tellWake(by, x, e, at)
+	}
 	if by == t.others {
 		x.waker = 0
 		return
