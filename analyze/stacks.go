@@ -151,6 +151,9 @@ func (s *stackFacts) addSwitches(f *Facts) {
 // do not stand for the whole.
 const unnamedShare = 0.5
 
+// notRecognised labels stacks of which no frame tells a reason.
+const notRecognised = "not recognised"
+
 // kernelUnnamed reports whether a chain has kernel frames, and none with a name.
 func kernelUnnamed(fr []evidence.Frame) bool {
 	kernel := false
@@ -174,8 +177,8 @@ func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence
 	m, ok := s.table.Blocking(fr)
 	if !ok {
 		if sm.Stack >= 0 {
-			sum.name("not recognised", -1, false, sm.Weight)
-			s.addReason(s.reasons, signature.Match{Reason: signature.Reason{ID: "unknown", Label: "not recognised"}, Frame: -1}, sm, fr)
+			sum.name(notRecognised, -1, false, sm.Weight)
+			s.addReason(s.reasons, signature.Match{Reason: signature.Reason{ID: "unknown", Label: notRecognised}, Frame: -1}, sm, fr)
 		}
 		s.resolveCheck(sm, fr)
 		return

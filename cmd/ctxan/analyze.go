@@ -35,15 +35,8 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	r, err := analyze.Run(set, rules.All())
-	if errors.Is(err, analyze.ErrNoEvidence) {
-		fmt.Fprintln(std.err, "ctxan: the input holds no switch evidence:")
-		for _, s := range set.Sources {
-			fmt.Fprintf(std.err, "  %s was read as %s and tells of no context switches\n", report.Plain(s.Name), s.Format)
-		}
-		fmt.Fprintln(std.err, captureHint)
-		return statusError(exitNoEvidence)
-	} else if err != nil {
+	r, err := conclude(set, std)
+	if err != nil {
 		return err
 	}
 	f.more = nextLines(args)
@@ -54,6 +47,20 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 		return statusError(exitFailOn)
 	}
 	return nil
+}
+
+// conclude analyses a set, and says what was read when it holds no evidence.
+func conclude(set *evidence.Set, std stdio) (*analyze.Result, error) {
+	r, err := analyze.Run(set, rules.All())
+	if !errors.Is(err, analyze.ErrNoEvidence) {
+		return r, err
+	}
+	fmt.Fprintln(std.err, "ctxan: the input holds no switch evidence:")
+	for _, s := range set.Sources {
+		fmt.Fprintf(std.err, "  %s was read as %s and tells of no context switches\n", report.Plain(s.Name), s.Format)
+	}
+	fmt.Fprintln(std.err, captureHint)
+	return nil, statusError(exitNoEvidence)
 }
 
 // checkFailOn refuses a --fail-on that could never be reached.
@@ -95,7 +102,11 @@ func checkCommand(cmd *cobra.Command, args []string) error {
 
 // open reads the inputs and says on standard error which could not be used.
 func (f *flags) open(args []string, std stdio) (*evidence.Set, error) {
-	set, problems, err := parse.Open(args, f.parseOptions(std))
+	return f.openWith(args, f.parseOptions(std), std)
+}
+
+func (f *flags) openWith(args []string, opt parse.Options, std stdio) (*evidence.Set, error) {
+	set, problems, err := parse.Open(args, opt)
 	if err != nil {
 		return nil, &usageError{err.Error(), ""}
 	}

@@ -106,7 +106,7 @@ func (f *flags) write(std stdio, draw func(io.Writer) error) error {
 		}
 		return nil
 	}
-	if err := f.writeFile(draw); err != nil {
+	if err := writeFile(f.output, draw); err != nil {
 		return &outputError{"-o " + f.output, err}
 	}
 	return nil
@@ -135,8 +135,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (f *flags) writeFile(draw func(io.Writer) error) error {
-	target, mode := f.output, fs.FileMode(0o644)
+func writeFile(target string, draw func(io.Writer) error) error {
+	mode := fs.FileMode(0o644)
 	if real, err := filepath.EvalSymlinks(target); err == nil {
 		target = real
 	}

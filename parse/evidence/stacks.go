@@ -5,6 +5,8 @@ package evidence
 type Frame struct {
 	Symbol string // as the capture or the symbol table has it, demangled
 	Module string // "[kernel.kallsyms]", or the path of the object
+	// BuildID of the object, lower-case hex; "" where the capture has none.
+	BuildID string
 	Addr   uint64 // as recorded; 0 in text captures that print none
 	Kernel bool
 	File   string // source position, when known

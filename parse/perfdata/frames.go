@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"encoding/hex"
 	"fmt"
 
 	"ctxan/parse/evidence"
@@ -18,6 +19,7 @@ type frames struct {
 	kernel symbol.Mapping // the kernel's own mapping
 
 	cache map[frameKey][]evidence.Frame
+	ids   map[string]string // build-ids as hex
 	out   []evidence.Frame
 	over  int // frames beyond the limit
 }
@@ -35,7 +37,7 @@ type frameKey struct {
 }
 
 func newFrames(r *reader, s *spaces, d *decoder) *frames {
-	f := &frames{r: r, spaces: s, chains: d.chains, files: newMapFiles(r.capture, d.paths), cache: map[frameKey][]evidence.Frame{}}
+	f := &frames{r: r, spaces: s, chains: d.chains, files: newMapFiles(r.capture, d.paths), cache: map[frameKey][]evidence.Frame{}, ids: map[string]string{}}
 	for i := range s.kernel {
 		if m := f.files.mapping(&s.kernel[i], -1); isKernelMap(m.Path) {
 			f.kernel = m
@@ -203,9 +205,21 @@ func (f *frames) kernelFrame(k frameKey) evidence.Frame {
 		m.Kernel = true
 	}
 	if f.r.opt.Symbols == nil {
-		return evidence.Frame{Module: m.Path, Kernel: true, Why: symbol.WhyNoKernelSymbols}
+		return evidence.Frame{Module: m.Path, BuildID: f.hexID(m.BuildID), Kernel: true, Why: symbol.WhyNoKernelSymbols}
 	}
-	return f.r.opt.Symbols.Kernel(m, k.lookup(), f.r.host)
+	fr := f.r.opt.Symbols.Kernel(m, k.lookup(), f.r.host)
+	fr.BuildID = f.hexID(m.BuildID)
+	return fr
+}
+
+// hexID is a build-id as a frame has it, made once.
+func (f *frames) hexID(id []byte) string {
+	s, ok := f.ids[string(id)]
+	if !ok {
+		s = hex.EncodeToString(id)
+		f.ids[string(id)] = s
+	}
+	return s
 }
 
 func (f *frames) userFrames(k frameKey) []evidence.Frame {
@@ -222,7 +236,11 @@ func (f *frames) userFrames(k frameKey) []evidence.Frame {
 	}
 	m := f.files.mapping(found, int(sp.pid))
 	if f.r.opt.Symbols == nil {
-		return []evidence.Frame{{Module: m.Path, Why: symbol.WhyMissing}}
+		return []evidence.Frame{{Module: m.Path, BuildID: f.hexID(m.BuildID), Why: symbol.WhyMissing}}
 	}
-	return f.r.opt.Symbols.User(m, k.lookup())
+	fr := f.r.opt.Symbols.User(m, k.lookup())
+	for i := range fr {
+		fr[i].BuildID = f.hexID(m.BuildID)
+	}
+	return fr
 }
