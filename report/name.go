@@ -184,7 +184,14 @@ func qualifiers(s string) []int {
 func shown(s string) string { return unitsString(fitName(s, maxName, false)) }
 
 // inert is a text of ours with what may have come in from a capture escaped.
-func inert(s string) string { return unitsString(proseUnits(s, false)) }
+func inert(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > '~' {
+			return unitsString(proseUnits(s, false))
+		}
+	}
+	return s // as nearly all are
+}
 
 // maxExcerpt is how many columns of a message are shown that may quote a
 // capture at length.

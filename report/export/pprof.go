@@ -88,11 +88,9 @@ func (b *pprofBuilder) add(s *stacks, weights []weight, from, to int) {
 
 // chains makes the locations of every stack; chain 0 is of samples without any.
 func (b *pprofBuilder) chains(s *stacks) [][]*profile.Location {
-	known := map[string]*profile.Location{}
+	known := &locations{b: b, s: s, single: make([]*profile.Location, len(s.Frames)), inlined: map[string]*profile.Location{}}
 	out := make([][]*profile.Location, len(s.Stacks)+1)
-	none := b.location(s, nil)
-	out[0] = []*profile.Location{none}
-	var key []byte
+	out[0] = []*profile.Location{b.location(s, nil)}
 	for i, chain := range s.Stacks {
 		if len(chain) == 0 {
 			out[i+1] = out[0]
@@ -104,21 +102,41 @@ func (b *pprofBuilder) chains(s *stacks) [][]*profile.Location {
 			for to < len(chain) && s.Frames[chain[to-1]].Inlined {
 				to++
 			}
-			key = key[:0]
-			for _, id := range chain[from:to] {
-				key = append(strconv.AppendInt(key, int64(id), 36), ' ')
-			}
-			loc := known[string(key)]
-			if loc == nil {
-				loc = b.location(s, chain[from:to])
-				known[string(key)] = loc
-			}
-			locs = append(locs, loc)
+			locs = append(locs, known.of(chain[from:to]))
 			from = to
 		}
 		out[i+1] = locs
 	}
 	return out
+}
+
+// locations finds the location of the frames of one address.
+type locations struct {
+	b       *pprofBuilder
+	s       *stacks
+	single  []*profile.Location          // by frame
+	inlined map[string]*profile.Location // of several frames
+	key     []byte
+}
+
+func (l *locations) of(ids []int32) *profile.Location {
+	if len(ids) == 1 {
+		loc := &l.single[ids[0]]
+		if *loc == nil {
+			*loc = l.b.location(l.s, ids)
+		}
+		return *loc
+	}
+	l.key = l.key[:0]
+	for _, id := range ids {
+		l.key = append(strconv.AppendInt(l.key, int64(id), 36), ' ')
+	}
+	loc := l.inlined[string(l.key)]
+	if loc == nil {
+		loc = l.b.location(l.s, ids)
+		l.inlined[string(l.key)] = loc
+	}
+	return loc
 }
 
 // location makes the location of one address: the frames inlined into each
