@@ -41,7 +41,10 @@ func foldedWeight(set *evidence.Set, name string) (*stacks, func(*evidence.Stack
 	}
 	if name == "cpu" {
 		cpu := stacksOf(set, evidence.StackCPU)
-		if cpu == nil {
+		switch {
+		case cpu == nil && switches != nil:
+			return nil, nil, &MissingError{"CPU samples with call chains", "-g -e cpu-clock"}
+		case cpu == nil:
 			return nil, nil, errNoStacks
 		}
 		return cpu, cpu.cpuWeight().of, nil
