@@ -7,10 +7,10 @@ type Frame struct {
 	Module string // "[kernel.kallsyms]", or the path of the object
 	// BuildID of the object, lower-case hex; "" where the capture has none.
 	BuildID string
-	Addr   uint64 // as recorded; 0 in text captures that print none
-	Kernel bool
-	File   string // source position, when known
-	Line   int    // 0 where only the file is known
+	Addr    uint64 // as recorded; 0 in text captures that print none
+	Kernel  bool
+	File    string // source position, when known
+	Line    int    // 0 where only the file is known
 	// Inlined: the code lies in the function of the next frame, at the same
 	// address; there was no call.
 	Inlined bool

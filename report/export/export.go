@@ -18,7 +18,9 @@ import (
 // MissingError says what the captures do not hold, and what to record for it.
 type MissingError struct{ What, Record string }
 
-func (e *MissingError) Error() string { return "the captures hold no " + e.What + "; record with " + e.Record }
+func (e *MissingError) Error() string {
+	return "the captures hold no " + e.What + "; record with " + e.Record
+}
 
 // errNoStacks is for captures that no profile can be made of.
 var errNoStacks = &MissingError{"call chains by task", "-g -e sched:sched_switch"}
