@@ -22,7 +22,7 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if len(args) == 0 {
 		return &usageError{"no capture given", "try: ctxan FILE..., or ctxan - to read standard input (see: ctxan --help)"}
 	}
-	if err := f.check("text", "markdown", "json"); err != nil {
+	if err := f.check("text", "markdown", "ticket", "json"); err != nil {
 		return err
 	}
 	if err := f.checkFailOn(); err != nil {
@@ -129,6 +129,8 @@ func (f *flags) draw(w io.Writer, r *analyze.Result, std stdio) error {
 	switch f.format {
 	case "markdown":
 		return report.Markdown(w, r, f.render(std))
+	case "ticket":
+		return report.Ticket(w, r, f.render(std))
 	case "json":
 		return report.JSON(w, r)
 	}
