@@ -39,7 +39,10 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	f.more = nextLines(args)
+	f.masked(set, r)
+	if !f.mask { // else they would name what is masked
+		f.more = nextLines(args)
+	}
 	if err := f.write(std, func(w io.Writer) error { return f.draw(w, r, std) }); err != nil {
 		return err
 	}

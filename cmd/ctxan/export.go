@@ -68,6 +68,10 @@ func (e *exporter) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	switch e.to {
+	case "pprof", "folded":
+		e.masked(set)
+	}
+	switch e.to {
 	case "pprof":
 		return e.stacks(set, func(w io.Writer) error { return export.Pprof(w, set) })
 	case "folded":
@@ -77,6 +81,7 @@ func (e *exporter) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	e.masked(set, r)
 	if e.to == "csv" {
 		return e.folder(export.CSV(set, r))
 	}
@@ -102,6 +107,8 @@ func (e *exporter) check(cmd *cobra.Command, args []string) error {
 		return &usageError{"no capture given", "try: ctxan export --to " + e.to + " FILE..."}
 	case cmd.Flags().Changed("format"):
 		return &usageError{"--format is for reports", "export takes --to"}
+	case e.mask && e.to == "trace":
+		return &usageError{"--mask is not for --to trace", "a trace is written before all names are known that would be masked"}
 	case e.weight != "" && e.to != "folded":
 		return &usageError{"--weight is for --to folded", "pprof holds every weight: go tool pprof -sample_index=" + e.weight}
 	case e.weight != "" && !slices.Contains(export.Weights, e.weight):

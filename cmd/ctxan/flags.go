@@ -15,15 +15,18 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"ctxan/analyze"
 	"ctxan/parse"
+	"ctxan/parse/evidence"
 	"ctxan/parse/symbol"
 	"ctxan/report"
+	"ctxan/report/mask"
 )
 
 // flags are the flags of all commands.
 type flags struct {
 	format, output, color string
-	ascii, quiet          bool
+	ascii, quiet, mask    bool
 	width                 int
 	kallsyms, symfs       string
 	failOn                []string
@@ -43,6 +46,7 @@ func (f *flags) addOutput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
 	fs.BoolVar(&f.ascii, "ascii", false, "plain ASCII text")
 	fs.IntVar(&f.width, "width", 0, "columns of the text report (default: the terminal's, 80 elsewhere)")
+	fs.BoolVar(&f.mask, "mask", false, "replace host names, users, folders, IP addresses and command arguments, each name by the same word everywhere")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "say nothing on standard error about inputs that could not be used, unless none could")
 }
 
@@ -67,6 +71,18 @@ func (f *flags) check(formats ...string) error {
 func (f *flags) parseOptions(std stdio) parse.Options {
 	return parse.Options{Select: f.selection.part, Stdin: std.in, Hash: f.format != "text",
 		Symbols: symbol.Options{Kallsyms: f.kallsyms, Symfs: f.symfs}}
+}
+
+// masked replaces the names in what was read, and in what was concluded from it.
+func (f *flags) masked(set *evidence.Set, results ...*analyze.Result) {
+	if !f.mask {
+		return
+	}
+	m := mask.New(set)
+	m.Apply(set)
+	for _, r := range results {
+		m.Apply(r)
+	}
 }
 
 // render tells how to draw for where the output goes.

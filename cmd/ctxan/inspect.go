@@ -26,6 +26,7 @@ func newInspect(f *flags, std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			f.masked(set)
 			return f.write(std, func(w io.Writer) error {
 				if f.format == "json" {
 					return report.InspectJSON(w, set)
