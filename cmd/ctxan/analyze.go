@@ -22,7 +22,7 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if len(args) == 0 {
 		return &usageError{"no capture given", "try: ctxan FILE..., or ctxan - to read standard input (see: ctxan --help)"}
 	}
-	if err := f.check("text", "markdown", "ticket", "json"); err != nil {
+	if err := f.check(reportFormats...); err != nil {
 		return err
 	}
 	if err := f.checkFailOn(); err != nil {
@@ -72,7 +72,7 @@ func (f *flags) checkFailOn() error {
 	for _, r := range rules.All() {
 		known = append(known, r.ID)
 	}
-	for _, g := range []analyze.Grade{analyze.GradeHealthy, analyze.GradeNormal, analyze.GradeElevated, analyze.GradeSevere, analyze.GradeExtreme} {
+	for _, g := range grades {
 		known = append(known, string(g))
 	}
 	for _, want := range f.failOn {
@@ -109,7 +109,19 @@ func (f *flags) open(args []string, std stdio) (*evidence.Set, error) {
 }
 
 func (f *flags) openWith(args []string, opt parse.Options, std stdio) (*evidence.Set, error) {
+	if _, tty := terminal(std.err); tty && !f.quiet {
+		p := startProgress(std.err, progressAfter, progressEvery)
+		opt.Meter = p
+		set, problems, err := parse.Open(args, opt)
+		p.stop()
+		return f.opened(set, problems, err, std)
+	}
 	set, problems, err := parse.Open(args, opt)
+	return f.opened(set, problems, err, std)
+}
+
+// opened says what could not be read.
+func (f *flags) opened(set *evidence.Set, problems []error, err error, std stdio) (*evidence.Set, error) {
 	if err != nil {
 		return nil, &usageError{err.Error(), ""}
 	}

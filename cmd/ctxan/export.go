@@ -37,7 +37,7 @@ func newExport(f *flags, std stdio) *cobra.Command {
 	e := &exporter{flags: f, std: std}
 	var what strings.Builder
 	for _, t := range exportTo {
-		fmt.Fprintf(&what, "\n  %-12s %s", t.name, t.what)
+		fmt.Fprintf(&what, "\n    %-12s %s", t.name, t.what)
 	}
 	cmd := &cobra.Command{
 		Use:   "export --to pprof|folded|trace|csv|openmetrics [flags] FILE|DIR|-...",
