@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -94,7 +95,28 @@ func captures(t *testing.T) []*capture {
 		open(t, testdata+"perfdata/perf-6.1-system.data"),
 		open(t, testdata+"timehist/perf61-callchains.txt"),
 		open(t, testdata+"reference"),
+		open(t, crowd(t)),
 	}
+}
+
+// crowd writes a system-wide capture of 1,000 threads of two processes.
+func crowd(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("           time    cpu  task name                       wait time  sch delay   run time\n" +
+		"                        [tid/pid]                          (msec)     (msec)     (msec)\n" +
+		"--------------- ------  ------------------------------  ---------  ---------  ---------\n")
+	waits := []string{"do_nanosleep <- hrtimer_nanosleep", "futex_wait_queue <- futex_wait", "ep_poll <- do_epoll_wait"}
+	for i := range 5000 {
+		tid := 4000 + i*7%1000
+		fmt.Fprintf(&b, "%15.6f [%04d]  %-30s  %9.3f  %9.3f  %9.3f    %s <- main\n", 100+float64(i)*1e-4, i%8,
+			fmt.Sprintf("worker-%d[%d/%d]", tid%10, tid, 4000+tid%2), 0.5+float64(i%50)/100, float64(i%20)/1000, 0.01+float64(i%9)/1000, waits[i%3])
+	}
+	name := filepath.Join(t.TempDir(), "crowd.txt")
+	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // sharedCaptures are real ones that are not part of the repository.
@@ -420,6 +442,14 @@ func TestTraceErrors(t *testing.T) {
 	}
 	if err := w.Close(); err != io.ErrShortWrite || w.Stints > 5000 {
 		t.Errorf("%v after %d stints", err, w.Stints)
+	}
+}
+
+// TestCrowd: the made-up capture is what the other tests take it for.
+func TestCrowd(t *testing.T) {
+	c := open(t, crowd(t))
+	if n := len(c.whole().Threads); n != 1000 || c.whole().Subject.Kind != analyze.SubjectMachine || !hasStacks(c) {
+		t.Errorf("%d threads of %s", n, c.whole().Subject.Kind)
 	}
 }
 
