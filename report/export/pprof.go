@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/gzip"
 
 	"ctxan/parse/evidence"
 	"ctxan/report"
@@ -51,7 +52,11 @@ func Pprof(w io.Writer, set *evidence.Set) error {
 	if err := b.p.CheckValid(); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	return b.p.Write(w)
+	z := gzip.NewWriter(w)
+	if err := b.p.WriteUncompressed(z); err != nil {
+		return err
+	}
+	return z.Close()
 }
 
 // pprofBuilder makes one profile.
