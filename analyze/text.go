@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Text is prose in which names taken from a capture are kept apart from our
@@ -14,6 +15,28 @@ type Text []Span
 type Span struct {
 	S    string
 	Code bool
+	from *message // of the first span that Textf made: what it was made of
+}
+
+// message is a call of Textf: what [Text.In] needs to say it in another language.
+type message struct {
+	format string
+	args   []any
+	spans  int // how many it made
+}
+
+// A Translator knows the program's texts in another language.
+type Translator interface {
+	// Format is the counterpart of a format of Textf. It refers to the arguments
+	// by their numbers (%[2]s) where it takes them in another order, and may
+	// leave some out.
+	Format(english string) string
+	// Phrase translates a text of the program that was put together already.
+	// What is not known comes back as it is.
+	Phrase(english string) string
+	// Typeset mends the blanks of a text that was put together of translated
+	// parts; before is the character that it follows, 0 for none.
+	Typeset(before rune, text string) string
 }
 
 // Code is a Textf argument that is a name: a comm, a symbol, an event.
@@ -44,7 +67,75 @@ func Textf(format string, args ...any) Text {
 			marked[i] = a
 		}
 	}
-	return parseMarked(fmt.Sprintf(format, marked...))
+	t := parseMarked(fmt.Sprintf(format, marked...))
+	if len(t) > 0 {
+		t[0].from = &message{format, args, len(t)}
+	}
+	return t
+}
+
+// In says the text in another language. Spans that were changed after Textf made
+// them, as masking does, are not made again of what they once were.
+func (t Text) In(tr Translator) Text {
+	out := t.translated(tr)
+	last := rune(0)
+	for i := range out {
+		if s := &out[i]; !s.Code {
+			s.S = tr.Typeset(last, s.S)
+		}
+		if r, n := utf8.DecodeLastRuneInString(out[i].S); n > 0 {
+			last = r
+		}
+	}
+	return out
+}
+
+func (t Text) translated(tr Translator) Text {
+	var out Text
+	for i := 0; i < len(t); {
+		if m := t[i].from; m != nil && i+m.spans <= len(t) && t[i:i+m.spans].says(m) {
+			out = append(out, m.in(tr)...)
+			i += m.spans
+			continue
+		}
+		s := t[i]
+		s.from = nil
+		if !s.Code {
+			s.S = tr.Phrase(s.S)
+		}
+		out = append(out, s)
+		i++
+	}
+	return out
+}
+
+// says reports whether the spans are those of the message still; a capital letter
+// at the beginning of a sentence makes no difference.
+func (t Text) says(m *message) bool {
+	return strings.EqualFold(t.String(), Textf(m.format, m.args...).String())
+}
+
+func (m *message) in(tr Translator) Text {
+	args := make([]any, len(m.args))
+	for i, a := range m.args {
+		switch v := a.(type) {
+		case Text:
+			args[i] = v.translated(tr)
+		case string:
+			args[i] = tr.Phrase(v)
+		default:
+			args[i] = a
+		}
+	}
+	format := tr.Format(m.format)
+	if !strings.Contains(strings.ReplaceAll(format, "%%", ""), "%") {
+		args = nil // it leaves all of them out
+	}
+	t := Textf(format, args...)
+	for i := range t {
+		t[i].from = nil
+	}
+	return t
 }
 
 func (t Text) marked() string {
@@ -63,7 +154,7 @@ func parseMarked(s string) Text {
 	var t Text
 	add := func(s string, code bool) {
 		if s != "" {
-			t = append(t, Span{s, code})
+			t = append(t, Span{S: s, Code: code})
 		}
 	}
 	for s != "" {
