@@ -150,8 +150,8 @@ func (c *caseBuild) sumLayers() []Sum {
 	fig, _ := f.Macro.Figure(FigRate)
 	diff, mark := compareRates(one, two)
 	rows := []SumRow{
-		{Label: countLabel(f.Hot, "hot thread"), Value: evidence.Some(hot), Unit: UnitPerS},
-		{Label: countLabel(len(f.Threads)-f.Hot, "other thread"), Value: evidence.Some(two - hot), Unit: UnitPerS},
+		{Label: countLabel(f.Hot, "hot thread", "hot threads"), Value: evidence.Some(hot), Unit: UnitPerS},
+		{Label: countLabel(len(f.Threads)-f.Hot, "other thread", "other threads"), Value: evidence.Some(two - hot), Unit: UnitPerS},
 		{Label: "layer 2, sum", Value: evidence.Some(two), Unit: UnitPerS, Note: Textf("%s", c.lineSpan(c.rows[0]))},
 		{Label: "layer 1", Value: evidence.Some(one), Unit: UnitPerS, Note: Textf("%s", fig.Arithmetic)},
 		{Label: "difference", Value: evidence.Some(diff), Unit: UnitRatio, Digits: -2, Mark: mark,
@@ -163,11 +163,11 @@ func (c *caseBuild) sumLayers() []Sum {
 	return []Sum{{ID: "layer-sum", Mark: mark, Rows: rows}}
 }
 
-func countLabel(n int, noun string) string {
+func countLabel(n int, one, many string) string {
 	if n != 1 {
-		noun += "s"
+		one = many
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return fmt.Sprintf("%d %s", n, one)
 }
 
 // lineSpan names the lines that the rows of a source stand on.

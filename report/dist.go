@@ -106,7 +106,8 @@ func (p *page) drawDist(d *dist, nameW int, rule string) []spans {
 	last := len(d.panels) - 1
 	for k := range d.panels {
 		a := d.panels[k].axis
-		head = append(head, span{s: d.panels[k].head + pad(a.width()-width(d.panels[k].head))})
+		title := p.say(d.panels[k].head)
+		head = append(head, span{s: title + pad(a.width()-width(title))})
 		foot = append(foot, p.prose(a.labels())...)
 		if k < last {
 			head, foot = append(head, span{s: " "}), append(foot, span{s: " "})

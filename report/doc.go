@@ -14,8 +14,10 @@ package report
 
 import (
 	"errors"
+	"fmt"
 
 	"ctxan/analyze"
+	"ctxan/report/lang"
 )
 
 // Options tell how a report is set. The zero Options are 80 columns, Unicode,
@@ -24,6 +26,9 @@ type Options struct {
 	Width int  // columns; 0: 80. Less than MinWidth counts as MinWidth
 	Color bool // ANSI colours; nothing is lost without them
 	ASCII bool // no character beyond ASCII
+
+	// Lang are the texts of another language than English; nil: English.
+	Lang *lang.Catalogue
 
 	// More are command lines that say more, printed last: "ctxan explain healthy".
 	More []string
@@ -44,6 +49,24 @@ func (o Options) width() int {
 		return DefaultWidth
 	}
 	return max(o.Width, MinWidth)
+}
+
+// Say formats a fixed text of a renderer in the language of the report. Arguments
+// that are strings of ours are translated too.
+func (o Options) Say(format string, args ...any) string {
+	if o.Lang == nil {
+		return fmt.Sprintf(format, args...)
+	}
+	return analyze.Textf(format, args...).In(o.Lang).String()
+}
+
+// In returns the result in the language of the report: all its texts and labels.
+// The result itself stays as it is. Names are to be masked in what In returns.
+func (o Options) In(r *analyze.Result) *analyze.Result {
+	if o.Lang == nil || r == nil {
+		return r
+	}
+	return lang.Localized(r, o.Lang)
 }
 
 // primary returns the case to report on.

@@ -39,7 +39,7 @@ func (t *textReport) findings() {
 // advice and the commands stand above.
 func (t *textReport) finding(f *analyze.Finding, verdict bool) {
 	indent := plain("    ")
-	t.para(plain("  "), indent, t.prose(findingTitle(f)))
+	t.para(plain("  "), indent, t.titled(findingTitle(f)))
 	if !verdict && len(f.Summary) > 0 {
 		t.para(indent, indent, t.text(f.Summary, maxName))
 	}
@@ -69,6 +69,15 @@ func findingTitle(f *analyze.Finding) string {
 		s += ", confidence " + string(f.Confidence)
 	}
 	return s
+}
+
+// titled sets an id and what is said of it behind the first comma.
+func (p *page) titled(s string) spans {
+	id, rest, ok := strings.Cut(s, ", ")
+	if !ok {
+		return p.set(s)
+	}
+	return append(p.set(id), p.prose(", "+rest)...)
 }
 
 // item writes a text behind a mark, as part of a finding.
@@ -137,7 +146,7 @@ func rivalBecause(r *analyze.Rival) analyze.Text {
 
 // rival writes an id and a reason beside it; on narrow pages below it.
 func (t *textReport) rival(first spans, at int, id string, because analyze.Text) {
-	lead := append(first, t.prose(id)...)
+	lead := append(first, t.set(id)...)
 	if t.width < 60 {
 		t.line(lead)
 		t.para(plain("      "), plain("      "), t.text(because, maxName))
@@ -290,7 +299,7 @@ func (t *textReport) others() {
 		if k := c.Verdict.Confidence; k != "" && k != analyze.ConfidenceNone {
 			conf = "confidence " + string(k)
 		}
-		tab.add(cell{text: t.text(c.Subject.Name(), 40)}, cell{text: t.prose(c.Verdict.Cause)}, cell{text: t.prose(conf)}, cell{text: t.prose(rateText)})
+		tab.add(cell{text: t.text(c.Subject.Name(), 40)}, cell{text: t.set(c.Verdict.Cause)}, cell{text: t.prose(conf)}, cell{text: t.prose(rateText)})
 	}
 	tab.render(t.page, plain("  "))
 	t.para(plain("  "), plain("  "), t.prose(othersHint))
@@ -301,7 +310,7 @@ const othersHint = "Each in full: give its files alone, or read all cases with -
 
 func (t *textReport) more(cmds []string) {
 	for i, c := range cmds {
-		first := plain("  more: ")
+		first := t.prose("  more: ")
 		if i > 0 {
 			first = plain("        ")
 		}

@@ -67,7 +67,7 @@ func (t *inspection) about(s *evidence.Source) {
 		t.labelled("tool", t.name(s.Tool))
 	}
 	if s.Command != "" {
-		first := t.prose(label12("command"))
+		first := t.label12("command")
 		t.command(first, plain(pad(labelWidth)), s.Command)
 	}
 	if h := hostText(s.Host); h != "" {

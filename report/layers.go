@@ -129,7 +129,7 @@ func shortFormula(s string) string {
 // macroNotes are what must be known to read the figures right.
 func (t *textReport) macroNotes(m *analyze.Macro) {
 	if len(m.Inputs) > 0 {
-		t.labelled("where", t.prose(t.inputs(m.Inputs)))
+		t.labelled("where", t.set(t.inputs(m.Inputs)))
 	}
 	if len(m.Why) > 0 {
 		t.labelled("grade", t.text(m.Why, maxName))
@@ -158,9 +158,9 @@ func (t *textReport) inputs(in []analyze.MacroInput) string {
 		if n, ok := x.Evidence.Line.Get(); ok && n > 0 {
 			at = fmt.Sprintf("%s:%d", at, n)
 		}
-		parts = append(parts, fmt.Sprintf("%s is %s, %s (%s)", x.Letter, x.Name, x.Text, at))
+		parts = append(parts, t.sayf("%s is %s, %s (%s)", analyze.Code(x.Letter), analyze.Code(x.Name), analyze.Code(x.Text), analyze.Code(at)))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, t.say("; "))
 }
 
 func costSource(c *analyze.Cost) string {
@@ -337,7 +337,7 @@ func (t *textReport) rates() {
 	values, scale := rateValues(t.c)
 	t.blank()
 	if room := t.edge() - labelWidth - 7; t.width >= 60 {
-		t.line(t.prose(label12("rate")), plain(t.spark(resample(values, room), scale)))
+		t.line(t.label12("rate"), plain(t.spark(resample(values, room), scale)))
 	}
 	t.labelled(window, t.prose(body+" (scale 0 to "+quantity.Whole(scale)+")"))
 }
@@ -416,11 +416,13 @@ func hasInvoluntary(rows []analyze.ReasonRow) bool {
 
 // labelledTable writes a table without a head behind a label.
 func (t *textReport) labelledTable(label string, tab *table) {
-	sub := &page{width: t.width, ascii: t.ascii, color: t.color}
+	sub := &page{width: t.width, ascii: t.ascii, color: t.color, lang: t.lang}
 	tab.render(sub, plain(pad(labelWidth)))
 	t.blank()
 	lines := sub.buf.Bytes()
 	t.fillGap()
-	t.write(span{s: label12(label)})
+	for _, s := range t.label12(label) {
+		t.write(s)
+	}
 	t.buf.Write(lines[labelWidth:])
 }

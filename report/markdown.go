@@ -12,19 +12,43 @@ import (
 // markdown sets one result as GitHub-flavoured Markdown.
 type markdown struct {
 	bytes.Buffer
-	r *analyze.Result
-	c *analyze.Case
+	opt Options
+	r   *analyze.Result
+	c   *analyze.Case
+}
+
+// say translates a text of ours.
+func (m *markdown) say(s string) string {
+	if m.opt.Lang == nil {
+		return s
+	}
+	return m.opt.Lang.Phrase(s)
+}
+
+// plain writes a text of ours, in the language of the report.
+func (m *markdown) plain(s string) string { return mdPlain(m.say(s)) }
+
+// text writes a text with its names.
+func (m *markdown) text(t analyze.Text) string { return mdText(m.in(t)) }
+
+// in says a text in the language of the report.
+func (m *markdown) in(t analyze.Text) analyze.Text {
+	if m.opt.Lang == nil {
+		return t
+	}
+	return t.In(m.opt.Lang)
 }
 
 // Markdown writes the report of the primary case as Markdown, in the order of
 // [Text], with the formulas and the arithmetic that a terminal has no room for.
 // Options matter only for More.
 func Markdown(w io.Writer, r *analyze.Result, opt Options) error {
+	r = opt.In(r)
 	c, err := primary(r)
 	if err != nil {
 		return err
 	}
-	m := &markdown{r: r, c: c}
+	m := &markdown{r: r, c: c, opt: opt}
 	m.verdict()
 	m.chain()
 	if cannotTell(&c.Verdict) {
@@ -43,7 +67,7 @@ func Markdown(w io.Writer, r *analyze.Result, opt Options) error {
 	m.others()
 	for _, s := range opt.More {
 		m.gap()
-		fmt.Fprintf(m, "More: %s\n", mdCommand(s))
+		fmt.Fprintf(m, "%s: %s\n", m.say("More"), mdCommand(s))
 	}
 	_, err = w.Write(m.Bytes())
 	return err
@@ -60,7 +84,7 @@ func (m *markdown) gap() {
 
 func (m *markdown) heading(s string) {
 	m.gap()
-	fmt.Fprintf(m, "## %s\n\n", s)
+	fmt.Fprintf(m, "## %s\n\n", m.say(s))
 }
 
 // table writes a table. Aligns are "l" and "r"; cells are Markdown already.
@@ -68,6 +92,9 @@ func (m *markdown) table(aligns string, rows ...[]string) {
 	for i, r := range rows {
 		m.WriteString("|")
 		for _, c := range r {
+			if i == 0 { // the head is ours
+				c = m.say(c)
+			}
 			m.WriteByte(' ')
 			if c != "" {
 				m.WriteString(c + " ")
@@ -93,13 +120,13 @@ func (m *markdown) table(aligns string, rows ...[]string) {
 func (m *markdown) verdict() {
 	v := &m.c.Verdict
 	fmt.Fprintf(m, "# %s: %s\n\n", m.title(), mdPlain(v.Cause))
-	if s := mdText(v.Summary); s != "" {
+	if s := m.text(v.Summary); s != "" {
 		fmt.Fprintf(m, "**%s**\n\n", s)
 	}
-	rows := [][]string{{"", ""}, {"Cause", m.cause()}}
+	rows := [][]string{{"", ""}, {m.say("Cause"), m.cause()}}
 	add := func(label string, t analyze.Text) {
 		if len(t) > 0 {
-			rows = append(rows, []string{label, mdText(t)})
+			rows = append(rows, []string{m.say(label), m.text(t)})
 		}
 	}
 	add("Grade", v.Grade)
@@ -120,7 +147,7 @@ func (m *markdown) verdict() {
 		if i > 0 {
 			label = ""
 		}
-		rows = append(rows, []string{label, mdCommandWhy(&c)})
+		rows = append(rows, []string{m.say(label), m.mdCommandWhy(&c)})
 	}
 	m.table("ll", rows...)
 }
@@ -128,7 +155,7 @@ func (m *markdown) verdict() {
 // title names the subject and its host, as far as the inputs do.
 func (m *markdown) title() string {
 	var s string
-	for _, x := range m.c.Subject.Name() {
+	for _, x := range m.in(m.c.Subject.Name()) {
 		if x.Code {
 			s += mdName(x.S)
 		} else {
@@ -136,7 +163,7 @@ func (m *markdown) title() string {
 		}
 	}
 	if h := host(m.c).Name; h != "" {
-		s += " on " + mdName(h)
+		s += m.opt.Say(" on %s", analyze.Code(mdName(h)))
 	}
 	return s
 }
@@ -145,32 +172,32 @@ func (m *markdown) cause() string {
 	v := &m.c.Verdict
 	s := mdCode(v.Cause)
 	if sev := severity(m.c); sev != "" {
-		s += ", severity " + mdPlain(sev)
+		s += m.opt.Say(", severity %s", sev)
 	}
 	if v.Confidence != "" && v.Confidence != analyze.ConfidenceNone {
-		s += ", confidence " + mdPlain(string(v.Confidence))
+		s += m.opt.Say(", confidence %s", string(v.Confidence))
 		if len(v.Ground) > 0 {
-			s += ": " + mdText(v.Ground)
+			s += m.say(": ") + m.text(v.Ground)
 		}
 	}
 	return s
 }
 
-func mdCommandWhy(c *analyze.Command) string {
+func (m *markdown) mdCommandWhy(c *analyze.Command) string {
 	var lines []string
 	for _, l := range strings.Split(strings.TrimSpace(c.Line), "\n") {
 		lines = append(lines, mdCommand(l))
 	}
-	s := strings.Join(lines, ", then ")
+	s := strings.Join(lines, m.say(", then "))
 	if len(c.Why) > 0 {
-		s += ": " + mdText(c.Why)
+		s += m.say(": ") + m.text(c.Why)
 	}
 	return s
 }
 
 // sentence ends a text with a full stop, unless it ends as a sentence does.
 func sentence(s string) string {
-	if s == "" || strings.ContainsAny(s[len(s)-1:], ".?!:") {
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".?!:") || strings.HasSuffix(s, "。") || strings.HasSuffix(s, "：") || strings.HasSuffix(s, "？") {
 		return s
 	}
 	return s + "."
@@ -203,18 +230,18 @@ func (m *markdown) chain() {
 	rows := [][]string{{"Layer", "Link", "Says", "Source"}}
 	for i := range m.c.Chain {
 		l := &m.c.Chain[i]
-		says := mdText(l.Title)
+		says := m.text(l.Title)
 		if len(l.Claim) > 0 {
-			says += ": " + mdText(l.Claim)
+			says += m.say(": ") + m.text(l.Claim)
 		}
 		if cmd, ok := l.Capture.Get(); ok {
-			says = sentence(says) + " To capture: " + mdCommandWhy(&analyze.Command{Line: cmd})
+			says = sentence(says) + m.say(" To capture: ") + m.mdCommandWhy(&analyze.Command{Line: cmd})
 		}
 		var from []string
 		for _, f := range l.From {
 			from = append(from, mdName(f))
 		}
-		rows = append(rows, []string{fmt.Sprintf("%d %s", i+1, mdPlain(l.Layer)), linkWord(l.Status), says, strings.Join(from, ", ")})
+		rows = append(rows, []string{fmt.Sprintf("%d %s", i+1, m.plain(l.Layer)), m.say(linkWord(l.Status)), says, strings.Join(from, ", ")})
 	}
 	m.table("llll", rows...)
 	m.sums()
@@ -231,7 +258,7 @@ func (m *markdown) sums() {
 				if j == len(s.Rows)-1 && mark == analyze.MarkNone {
 					mark = s.Mark
 				}
-				rows = append(rows, []string{mdPlain(s.Rows[j].Label), mdPlain(s.Rows[j].Text()), mdText(s.Rows[j].Note), mdMark(s.Rows[j].Note, mark)})
+				rows = append(rows, []string{m.plain(s.Rows[j].Label), m.plain(s.Rows[j].Text()), m.text(s.Rows[j].Note), m.mdMark(s.Rows[j].Note, mark)})
 			}
 		}
 	}
@@ -242,12 +269,12 @@ func (m *markdown) sums() {
 }
 
 // mdMark is the sign of a mark, with its word where the note does not say it.
-func mdMark(note analyze.Text, k analyze.Mark) string {
+func (m *markdown) mdMark(note analyze.Text, k analyze.Mark) string {
 	signs := map[analyze.Mark]string{analyze.MarkAgree: "✓", analyze.MarkDiffer: "≠", analyze.MarkMissing: "○"}
-	if markWord(note, k) == "" {
+	if markWord(m.say, note, k) == "" {
 		return signs[k]
 	}
-	return strings.TrimSpace(signs[k] + " " + string(k))
+	return strings.TrimSpace(signs[k] + " " + m.say(string(k)))
 }
 
 func (m *markdown) advice() {
@@ -259,14 +286,14 @@ func (m *markdown) advice() {
 		a := &m.c.Advice[i]
 		var tail []string
 		for _, e := range a.Effects {
-			tail = append(tail, strings.TrimSpace(mdPlain(e.Label)+" "+mdText(e.Value)))
+			tail = append(tail, strings.TrimSpace(m.plain(e.Label)+" "+m.text(e.Value)))
 		}
 		if len(a.Price) > 0 {
-			tail = append(tail, "price: "+mdText(a.Price))
+			tail = append(tail, m.say("price: ")+m.text(a.Price))
 		}
-		fmt.Fprintf(m, "%d. **%s**", i+1, mdText(a.Do))
+		fmt.Fprintf(m, "%d. **%s**", i+1, m.text(a.Do))
 		if len(tail) > 0 {
-			fmt.Fprintf(m, " %s", capital(strings.Join(tail, "; ")))
+			fmt.Fprintf(m, " %s", capital(strings.Join(tail, m.say("; "))))
 		}
 		m.WriteByte('\n')
 		if a.Sketch != "" {

@@ -14,7 +14,7 @@ func (m *markdown) stacks() {
 	if !hasStacks(s) {
 		return
 	}
-	m.heading("3 Stacks" + m.from(s.Sources))
+	m.heading(m.say("3 Stacks") + m.from(s.Sources))
 	m.reasons()
 	m.tree()
 	m.topStack()
@@ -22,7 +22,7 @@ func (m *markdown) stacks() {
 	m.callers()
 	if t := unresolvedLine(s); t != nil {
 		m.gap()
-		fmt.Fprintf(m, "Unresolved: %s\n", mdText(t))
+		fmt.Fprintf(m, "%s%s\n", m.say("Unresolved: "), m.text(t))
 	}
 }
 
@@ -45,9 +45,9 @@ func (m *markdown) reasons() {
 		if rows[i].Frame != "" {
 			frame = mdCode(rows[i].Frame)
 		}
-		row := []string{mdPlain(rows[i].Label), frame}
+		row := []string{m.plain(rows[i].Label), frame}
 		for k := range cols {
-			row = append(row, mdPlain(cols[k].cell(&rows[i])))
+			row = append(row, m.plain(cols[k].cell(&rows[i])))
 		}
 		out = append(out, row)
 	}
@@ -68,7 +68,7 @@ func (m *markdown) tree() {
 			line += "   " + shown(place)
 		}
 		if l.Blocks {
-			line += "   ← blocks here"
+			line += m.say("   ← blocks here")
 		}
 		lines = append(lines, line)
 	}
@@ -77,7 +77,7 @@ func (m *markdown) tree() {
 		title = "callers first"
 	}
 	m.gap()
-	fmt.Fprintf(m, "%s:\n\n%s", blockStart(capital(mdPlain(title))), mdBlock("", lines))
+	fmt.Fprintf(m, "%s:\n\n%s", blockStart(capital(m.plain(title))), mdBlock("", lines))
 }
 
 // topStack writes the heaviest stack whole, folded.
@@ -90,7 +90,7 @@ func (m *markdown) topStack() {
 	for i, f := range s.Frames {
 		lines[i] = shown(f)
 	}
-	title := html.EscapeString(inert(stackTitle(s)))
+	title := html.EscapeString(inert(m.say(stackTitle(s))))
 	m.gap()
 	fmt.Fprintf(m, "<details><summary>%s</summary>\n\n%s\n</details>\n", capital(title), mdBlock("", lines))
 }
@@ -102,8 +102,8 @@ func (m *markdown) profile() {
 	}
 	out := [][]string{{"In the profile", "Children", "Self", "", "Source"}}
 	for i := range rows {
-		out = append(out, []string{mdCode(rows[i].Symbol), mdPlain(printedPct(rows[i].Children)), mdPlain(printedPct(rows[i].Self)),
-			mdPlain(profileReads(&m.c.Stacks, &rows[i])), m.places([]analyze.Evidence{rows[i].Evidence})})
+		out = append(out, []string{mdCode(rows[i].Symbol), m.plain(printedPct(rows[i].Children)), m.plain(printedPct(rows[i].Self)),
+			m.plain(profileReads(&m.c.Stacks, &rows[i])), m.places([]analyze.Evidence{rows[i].Evidence})})
 	}
 	m.gap()
 	m.table("lrrll", out...)
@@ -121,7 +121,7 @@ func (m *markdown) callers() {
 		if p := position(c.File, c.Line); p != "" {
 			at = mdName(p)
 		}
-		out = append(out, []string{mdCode(c.Symbol), at, mdPlain(quantity.Percent(c.Share, callerDigits(c))), mdPlain(weightName(c.Weight)), mdPlain(reasonLabel(&m.c.Stacks, c.Reason))})
+		out = append(out, []string{mdCode(c.Symbol), at, m.plain(quantity.Percent(c.Share, callerDigits(c))), m.plain(weightName(c.Weight)), m.plain(reasonLabel(&m.c.Stacks, c.Reason))})
 	}
 	m.gap()
 	m.table("llrll", out...)
@@ -147,45 +147,54 @@ func (m *markdown) findings() {
 	for _, c := range moreCommands(m.c) {
 		begin()
 		m.gap()
-		fmt.Fprintf(m, "Next: %s\n", mdCommandWhy(&c))
+		fmt.Fprintf(m, "%s%s\n", m.say("Next: "), m.mdCommandWhy(&c))
 	}
 }
 
 func (m *markdown) finding(f *analyze.Finding, verdict bool) {
-	title := "**" + strings.TrimSpace(mdPlain(findingTitle(f))) + "**"
+	title := "**" + strings.TrimSpace(m.findingTitle(f)) + "**"
 	if !verdict && len(f.Summary) > 0 {
-		title += ": " + mdText(f.Summary)
+		title += m.say(": ") + m.text(f.Summary)
 	}
 	m.gap()
 	fmt.Fprintf(m, "%s\n", title)
 	var items []string
 	for _, s := range f.Shown {
-		items = append(items, mdText(s))
+		items = append(items, m.text(s))
 	}
 	if !verdict {
 		for _, s := range f.Against {
-			items = append(items, "Against: "+mdText(s))
+			items = append(items, m.say("Against: ")+m.text(s))
 		}
 		for i := range f.Advice {
-			items = append(items, "→ "+mdText(f.Advice[i].Do))
+			items = append(items, "→ "+m.text(f.Advice[i].Do))
 		}
 		for i := range f.Next {
-			items = append(items, "Next: "+mdCommandWhy(&f.Next[i]))
+			items = append(items, m.say("Next: ")+m.mdCommandWhy(&f.Next[i]))
 		}
 	}
 	m.list(items)
+}
+
+// findingTitle is an id, which stays, and what is said of it.
+func (m *markdown) findingTitle(f *analyze.Finding) string {
+	id, rest, ok := strings.Cut(findingTitle(f), ", ")
+	if !ok {
+		return mdPlain(id)
+	}
+	return mdPlain(id) + m.plain(", "+rest)
 }
 
 func (m *markdown) candidates() {
 	rows := [][]string{{"", "Candidate", "Fits", "Would show"}}
 	for _, r := range m.c.Rivals {
 		if r.Status == analyze.RivalCandidate {
-			rows = append(rows, []string{decimal(len(rows)), mdPlain(r.ID), mdText(r.Because), mdText(r.Look)})
+			rows = append(rows, []string{decimal(len(rows)), mdPlain(r.ID), m.text(r.Because), m.text(r.Look)})
 		}
 	}
 	if len(rows) > 1 {
 		m.heading("Candidates")
-		fmt.Fprint(m, "Ranked by fit, not a probability; none shown.\n\n")
+		fmt.Fprint(m, m.say("Ranked by fit, not a probability; none shown.")+"\n\n")
 		m.table("rlll", rows...)
 	}
 	m.rejected("Excluded")
@@ -197,7 +206,7 @@ func (m *markdown) rejected(title string) {
 		if r.Status == analyze.RivalCandidate && cannotTell(&m.c.Verdict) {
 			continue
 		}
-		rows = append(rows, []string{mdPlain(r.ID), rivalResult(r.Status), mdText(r.Because)})
+		rows = append(rows, []string{mdPlain(r.ID), m.say(rivalResult(r.Status)), m.text(r.Because)})
 	}
 	if len(rows) > 1 {
 		m.heading(title)
@@ -227,10 +236,10 @@ func (m *markdown) checks() {
 		if k.Status == analyze.CheckMissing {
 			mark = "○ "
 		}
-		items = append(items, mark+mdText(k.Text))
+		items = append(items, mark+m.text(k.Text))
 	}
 	for _, k := range passed {
-		items = append(items, "✓ "+mdText(k.Text))
+		items = append(items, "✓ "+m.text(k.Text))
 	}
 	m.list(items)
 }
@@ -240,7 +249,7 @@ func (m *markdown) sources() {
 		return
 	}
 	m.gap()
-	fmt.Fprint(m, "<details><summary>Sources</summary>\n\n")
+	fmt.Fprintf(m, "<details><summary>%s</summary>\n\n", m.say("Sources"))
 	rows := [][]string{{"File", "Read as", "Window", "Dropped", "SHA-256"}}
 	var notes []string
 	for i := range m.r.Sources {
@@ -249,9 +258,9 @@ func (m *markdown) sources() {
 		if s.SHA256 != "" {
 			hash = mdCode(shortHash(s.SHA256))
 		}
-		rows = append(rows, []string{mdName(s.Name), mdPlain(s.ReadAs), mdPlain(windowText(s)), decimal(s.Dropped), hash})
+		rows = append(rows, []string{mdName(s.Name), m.plain(s.ReadAs), m.plain(windowText(s)), decimal(s.Dropped), hash})
 		for _, n := range s.Notes {
-			notes = append(notes, mdName(s.Name)+": "+mdPlain(n))
+			notes = append(notes, mdName(s.Name)+": "+m.plain(n))
 		}
 	}
 	m.table("llrrl", rows...)
@@ -269,26 +278,26 @@ func (m *markdown) hostLine() string {
 	h := host(m.c)
 	var parts []string
 	if h.Name != "" {
-		parts = append(parts, "Host "+mdName(h.Name))
+		parts = append(parts, m.opt.Say("Host %s", analyze.Code(mdName(h.Name))))
 	}
 	if s := strings.TrimSpace(h.Release + " " + h.Arch); s != "" {
 		parts = append(parts, "Linux "+mdPlain(s))
 	}
 	if n, ok := h.CPUs.Get(); ok {
-		parts = append(parts, plural(n, "CPU", "CPUs"))
+		parts = append(parts, m.say(plural(n, "CPU", "CPUs")))
 	}
 	var tools []string
 	for i := range m.r.Sources {
 		if t := m.r.Sources[i].Tool; t != "" {
-			tools = appendNew(tools, mdPlain(t))
+			tools = appendNew(tools, m.plain(t))
 		}
 	}
-	line := strings.Join(append(parts, tools...), ", ")
+	line := strings.Join(append(parts, tools...), m.say(", "))
 	if line != "" {
-		line += "."
+		line += m.say(".")
 	}
 	if miss := unnamed(m.c, h); miss != "" {
-		line = strings.TrimSpace(line + " Not in the input: " + miss + ".")
+		line = strings.TrimSpace(line + " " + m.opt.Say("Not in the input: %s.", miss))
 	}
 	return line
 }
@@ -302,11 +311,11 @@ func (m *markdown) others() {
 	for _, c := range m.r.Cases[1:] {
 		rateText := absent
 		if v, ok := rate(c).Get(); ok {
-			rateText = mdPlain(quantity.Whole(v))
+			rateText = m.plain(quantity.Whole(v))
 		}
-		rows = append(rows, []string{mdText(c.Subject.Name()), mdPlain(c.Verdict.Cause), mdPlain(string(c.Verdict.Confidence)), rateText})
+		rows = append(rows, []string{m.text(c.Subject.Name()), mdPlain(c.Verdict.Cause), m.plain(string(c.Verdict.Confidence)), rateText})
 	}
 	m.table("lllr", rows...)
 	m.gap()
-	fmt.Fprintf(m, "%s\n", othersHint)
+	fmt.Fprintf(m, "%s\n", m.say(othersHint))
 }

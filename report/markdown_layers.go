@@ -14,34 +14,34 @@ func (m *markdown) macro() {
 	if len(x.Figures) == 0 {
 		return
 	}
-	m.heading("1 Macro" + m.from(x.Sources))
+	m.heading(m.say("1 Macro") + m.from(x.Sources))
 	rows := [][]string{{"Figure", "Value", "Formula", "Reads", "Source"}}
 	for i := range x.Figures {
 		f := &x.Figures[i]
 		if f.Value.OK {
-			rows = append(rows, []string{capital(mdPlain(f.Label)), mdPlain(f.Text()), mdFormula(f), mdText(f.Reads), m.places(f.Inputs)})
+			rows = append(rows, []string{capital(m.plain(f.Label)), m.plain(f.Text()), m.mdFormula(f), m.text(f.Reads), m.places(f.Inputs)})
 		}
 	}
 	m.table("lrlll", rows...)
 	var notes []string
 	add := func(label, s string) {
 		if s != "" {
-			notes = append(notes, label+s)
+			notes = append(notes, m.say(label)+s)
 		}
 	}
-	add("Grade: ", mdText(x.Why))
+	add("Grade: ", m.text(x.Why))
 	if len(x.Cost.Text) > 0 {
-		add("Cost: ", mdText(x.Cost.Text)+mdPlain(costSource(&x.Cost)))
+		add("Cost: ", m.text(x.Cost.Text)+m.plain(costSource(&x.Cost)))
 	}
 	if x.Impact.String() != m.c.Verdict.Impact.String() {
-		add("Impact: ", mdText(x.Impact))
+		add("Impact: ", m.text(x.Impact))
 	}
 	for _, s := range recovered(x.Figures) {
 		add("Recovered: ", mdPlain(s))
 	}
 	reasons, labels := missingFigures(x.Figures)
 	for _, why := range reasons {
-		add("Absent: ", mdPlain(joined(labels[why])+": "+why))
+		add("Absent: ", m.plain(joined(labels[why])+": "+why))
 	}
 	m.list(notes)
 }
@@ -56,7 +56,7 @@ func (m *markdown) list(items []string) {
 	}
 }
 
-func mdFormula(f *analyze.Figure) string {
+func (m *markdown) mdFormula(f *analyze.Figure) string {
 	switch {
 	case f.Arithmetic == "":
 		return mdPlain(f.Formula)
@@ -105,19 +105,19 @@ func (m *markdown) threads() {
 	if len(c.Threads) == 0 && len(c.Hists) == 0 && len(c.Rates) == 0 {
 		return
 	}
-	m.heading("2 Threads" + m.from(c.Layer2.Sources))
+	m.heading(m.say("2 Threads") + m.from(c.Layer2.Sources))
 	if len(c.Threads) > 0 {
 		m.threadTable()
 	}
 	var notes []string
 	if len(c.Layer2.Concentration) > 0 {
-		notes = append(notes, mdText(c.Layer2.Concentration))
+		notes = append(notes, m.text(c.Layer2.Concentration))
 	}
 	for _, n := range c.Layer2.Notes {
-		notes = append(notes, mdText(n))
+		notes = append(notes, m.text(n))
 	}
 	if window, body, ok := rateText(c); ok {
-		notes = append(notes, "Rate over "+mdPlain(window+": "+body))
+		notes = append(notes, m.opt.Say("Rate over %s", window)+m.say(": ")+m.plain(body))
 	}
 	m.list(notes)
 	m.distributions()
@@ -140,9 +140,9 @@ func (m *markdown) threadTable() {
 	rows := [][]string{head}
 	for i := range lines {
 		l := &lines[i]
-		row := []string{mdThread(l)}
+		row := []string{m.mdThread(l)}
 		for k := range cols {
-			row = append(row, mdPlain(cols[k].cell(&l.ThreadRow)))
+			row = append(row, m.plain(cols[k].cell(&l.ThreadRow)))
 		}
 		rows = append(rows, row)
 	}
@@ -150,10 +150,10 @@ func (m *markdown) threadTable() {
 }
 
 // mdThread is a thread's name, in bold when it is one of the few that matter.
-func mdThread(l *threadLine) string {
+func (m *markdown) mdThread(l *threadLine) string {
 	switch {
 	case l.label != "":
-		return mdPlain(l.label)
+		return m.plain(l.label)
 	case l.Hot && l.Name != "":
 		return "**" + mdName(l.Name) + "**"
 	}
@@ -168,7 +168,7 @@ func (m *markdown) distributions() {
 	if len(d.panels) == 0 {
 		return
 	}
-	p := newPage(Options{Width: mdWidth})
+	p := newPage(Options{Width: mdWidth, Lang: m.opt.Lang})
 	nameW := p.distNameWidth(d)
 	if d.scale(mdWidth - nameW) {
 		for _, l := range p.drawDist(d, nameW, "|") {
@@ -184,7 +184,7 @@ func (m *markdown) distributions() {
 	}
 	rows := [][]string{head}
 	for i := range d.lines {
-		row := []string{mdThread(&d.lines[i])}
+		row := []string{m.mdThread(&d.lines[i])}
 		if d.lines[i].twin {
 			row[0] += " " + decimal(d.lines[i].TID)
 		}
@@ -212,7 +212,7 @@ func (m *markdown) wakes() {
 	}
 	rows := [][]string{{"Woken by", "Wakes", "Wakeups", "Share"}}
 	for _, w := range m.c.Wakes {
-		rows = append(rows, []string{mdText(w.Waker), mdText(w.Wakee), quantity.Count(w.Count), mdPlain(quantity.Percent(w.Share, 1))})
+		rows = append(rows, []string{m.text(w.Waker), m.text(w.Wakee), quantity.Count(w.Count), m.plain(quantity.Percent(w.Share, 1))})
 	}
 	m.gap()
 	m.table("llrr", rows...)
@@ -224,7 +224,7 @@ func (m *markdown) triggers() {
 	}
 	rows := [][]string{{"Involuntary by", "Switches", "Share"}}
 	for _, g := range m.c.Trigger {
-		rows = append(rows, []string{mdPlain(g.Label), mdPlain(quantity.Whole(g.Count)), mdPlain(quantity.Percent(g.Share, 1))})
+		rows = append(rows, []string{m.plain(g.Label), m.plain(quantity.Whole(g.Count)), m.plain(quantity.Percent(g.Share, 1))})
 	}
 	m.gap()
 	m.table("lrr", rows...)

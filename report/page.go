@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"ctxan/analyze"
+	"ctxan/report/lang"
 )
 
 // style is the meaning of a span. A terminal shows it as a colour; everything
@@ -62,11 +64,12 @@ type page struct {
 	width int // columns of the terminal
 	ascii bool
 	color bool
+	lang  *lang.Catalogue
 	gap   bool // a blank line is due before the next one
 }
 
 func newPage(opt Options) *page {
-	return &page{width: opt.width(), ascii: opt.ASCII, color: opt.Color}
+	return &page{width: opt.width(), ascii: opt.ASCII, color: opt.Color, lang: opt.Lang}
 }
 
 // edge is the last column that is used: one is left free, because a full line
@@ -123,25 +126,44 @@ func (p *page) write(s span) {
 	p.buf.WriteString(text)
 }
 
+// sayf formats a text of ours in the language of the report.
+func (p *page) sayf(format string, args ...any) string {
+	return Options{Lang: p.lang}.Say(format, args...)
+}
+
 // name sets a name from a capture, in at most maxName columns.
 func (p *page) name(s string) spans { return p.nameIn(s, maxName) }
 
 func (p *page) nameIn(s string, w int) spans { return unitSpans(fitName(s, w, p.ascii)) }
 
-// prose sets a text of ours.
-func (p *page) prose(s string) spans { return unitSpans(proseUnits(s, p.ascii)) }
+// prose sets a text of ours, in the language of the report.
+func (p *page) prose(s string) spans { return p.set(p.say(s)) }
+
+// set sets a text as it is: an id, or what has been translated.
+func (p *page) set(s string) spans { return unitSpans(proseUnits(s, p.ascii)) }
+
+// say translates a text of ours.
+func (p *page) say(s string) string {
+	if p.lang == nil {
+		return s
+	}
+	return p.lang.Phrase(s)
+}
 
 // sign sets a mark or another fixed text of ours with a style.
 func (p *page) sign(s string, st style) spans { return p.prose(s).styled(st) }
 
 // text sets a text with its names, each in at most w columns.
 func (p *page) text(t analyze.Text, w int) spans {
+	if p.lang != nil {
+		t = t.In(p.lang)
+	}
 	var out spans
 	for _, s := range t {
 		if s.Code {
 			out = append(out, p.nameInProse(s.S, w)...)
 		} else {
-			out = append(out, p.prose(s.S)...)
+			out = append(out, p.set(s.S)...)
 		}
 	}
 	return out
@@ -209,9 +231,13 @@ func wrap(body spans, first, rest int) []spans {
 		lines = append(lines, cur)
 		cur, used, room = nil, 0, rest
 	}
-	for _, word := range words(body) {
+	for _, next := range words(body) {
+		word, blank := next.body, 1
+		if next.joined {
+			blank = 0
+		}
 		w := word.width()
-		if used > 0 && used+1+w > room {
+		if used > 0 && used+blank+w > room {
 			breakLine()
 		}
 		for w > room { // used is 0 here
@@ -220,7 +246,7 @@ func wrap(body spans, first, rest int) []spans {
 			breakLine()
 			word, w = tail, tail.width()
 		}
-		if used > 0 {
+		if used > 0 && !next.joined {
 			cur = append(cur, span{s: " "})
 			used++
 		}
@@ -230,25 +256,56 @@ func wrap(body spans, first, rest int) []spans {
 	return append(lines, cur)
 }
 
-// words splits spans at blanks.
-func words(body spans) []spans {
-	var out []spans
-	var cur spans
+// word is a part of a text that is not broken unless it is too long for a line.
+type word struct {
+	body   spans
+	joined bool // to the one before, without a blank
+}
+
+// words splits spans at blanks, and where Chinese may be broken.
+func words(body spans) []word {
+	var out []word
+	var cur word
+	end := func(joined bool) {
+		if cur.body != nil {
+			out = append(out, cur)
+			cur = word{joined: joined}
+		}
+	}
+	last := rune(0)
 	for _, s := range body {
 		for i, part := range strings.Split(s.s, " ") {
-			if i > 0 && cur != nil {
-				out = append(out, cur)
-				cur = nil
+			if i > 0 {
+				end(false)
+				last = 0
 			}
-			if part != "" {
-				cur = append(cur, span{part, s.st})
+			from := 0
+			for at, r := range part {
+				if mayBreak(last, r) {
+					if at > from {
+						cur.body = append(cur.body, span{part[from:at], s.st})
+					}
+					end(true)
+					from = at
+				}
+				last = r
+			}
+			if from < len(part) {
+				cur.body = append(cur.body, span{part[from:], s.st})
 			}
 		}
 	}
-	if cur != nil {
-		out = append(out, cur)
-	}
+	end(false)
 	return out
+}
+
+// mayBreak reports whether a line may end between two characters: beside a wide
+// one, but not before what closes and not behind what opens.
+func mayBreak(before, r rune) bool {
+	if before == 0 || r < utf8.RuneSelf && before < utf8.RuneSelf || runeWidth(before) < 2 && runeWidth(r) < 2 {
+		return false
+	}
+	return before != nbsp && r != nbsp && !strings.ContainsRune("（“‘《「([{", before) && !strings.ContainsRune("，。、；：？！）”’》」%‰…,.;:?!)]}", r)
 }
 
 // splitSpans cuts spans after at most w columns, and after one character at least.
@@ -271,13 +328,14 @@ func splitSpans(ss spans, w int) (head, tail spans) {
 
 // labelled writes "  label     text", wrapped behind the label's column.
 func (p *page) labelled(label string, body spans) {
-	p.para(p.prose(label12(label)), plain(pad(labelWidth)), body)
+	p.para(p.label12(label), plain(pad(labelWidth)), body)
 }
 
 // labelWidth is the column behind the labels of a block.
 const labelWidth = 12
 
-func label12(label string) string {
-	s := "  " + label
-	return s + pad(max(labelWidth-width(s), 1))
+// label12 is a label, filled up to that column.
+func (p *page) label12(label string) spans {
+	s := append(plain("  "), p.prose(label)...)
+	return append(s, span{s: pad(max(labelWidth-s.width(), 1))})
 }

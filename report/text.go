@@ -20,6 +20,7 @@ type textReport struct {
 // line is longer than Options.Width, except a command or a part of one that
 // cannot be broken.
 func Text(w io.Writer, r *analyze.Result, opt Options) error {
+	r = opt.In(r)
 	c, err := primary(r)
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (t *textReport) rightNote(lead, body, indent spans, names []string) {
 	}
 	t.paraTo(lead, indent, body, t.edge())
 	if len(names) > 0 {
-		t.para(indent, indent, append(plain("from "), right...))
+		t.para(indent, indent, append(t.prose("from "), right...))
 	}
 }
 
@@ -94,7 +95,7 @@ func (t *textReport) list(names []string, w int) spans {
 
 func (t *textReport) verdict() {
 	v := &t.c.Verdict
-	lead, head, ground := plain("VERDICT   "), t.prose(verdictLine(v)), v.Ground
+	lead, head, ground := t.prose("VERDICT   "), t.titled(verdictLine(v)), v.Ground
 	if len(ground) > 0 && !cannotTell(v) {
 		whole := append(append(head[:len(head):len(head)], t.prose(": ")...), t.text(ground, maxName)...)
 		if lead.width()+whole.width() <= t.proseEdge() {
@@ -138,7 +139,7 @@ func (t *textReport) commands(label string, cmds []analyze.Command) {
 	for i, c := range cmds {
 		first := rest
 		if i == 0 {
-			first = t.prose(label12(label))
+			first = t.label12(label)
 		}
 		t.command(first, rest, c.Line)
 		if len(c.Why) > 0 {
@@ -162,7 +163,7 @@ func (t *textReport) nextBlock(label string, cmds []analyze.Command) {
 			t.para(plain(pad(labelWidth)), plain(pad(labelWidth)), append(t.text(c.Why, maxName), span{s: ":"}))
 			t.blank()
 		case i == 0:
-			t.line(t.prose(label12(label)))
+			t.line(t.label12(label))
 			t.blank()
 		}
 		t.command(indent, indent, c.Line)
@@ -212,7 +213,7 @@ func (t *textReport) link(i int) {
 	lead = append(lead, t.prose(fmt.Sprintf(" %d  ", i+1))...)
 	from := l.From
 	if l.Status == analyze.LinkMissing {
-		from = []string{"missing"}
+		from = []string{t.say("missing")}
 	}
 	t.rightNote(lead, t.text(l.Title, maxName), rail, from)
 	if len(l.Claim) > 0 {
@@ -234,8 +235,8 @@ func (t *textReport) capture(cmd string, rail spans) {
 	for _, s := range settle(t.c) {
 		if s.Line == cmd {
 			words := shellWords(cmd)
-			t.para(rail, rail, append(append(t.prose("the "), commandSpans(strings.Join(words[:min(2, len(words))], " "))...),
-				t.prose(" command above")...))
+			before, after, _ := strings.Cut(t.say("the %s command above"), "%s")
+			t.para(rail, rail, append(append(t.set(before), commandSpans(strings.Join(words[:min(2, len(words))], " "))...), t.set(after)...))
 			return
 		}
 	}
@@ -308,17 +309,17 @@ func (t *textReport) markedNote(note analyze.Text, mark analyze.Mark) spans {
 	default:
 		return body
 	}
-	return append(sign, append(t.prose(markWord(note, mark)), body...)...)
+	return append(sign, append(t.set(markWord(t.say, note, mark)), body...)...)
 }
 
 // markWord is the word of a mark where the note does not say it itself.
-func markWord(note analyze.Text, mark analyze.Mark) string {
-	word := string(mark)
+func markWord(say func(string) string, note analyze.Text, mark analyze.Mark) string {
+	word := say(string(mark))
 	switch {
 	case strings.HasPrefix(strings.ToLower(note.String()), word):
 		return ""
 	case len(note) > 0:
-		return word + ", "
+		return word + say(", ")
 	}
 	return word
 }

@@ -24,13 +24,14 @@ const (
 // Ticket writes the primary case as Markdown of at most [TicketLines] lines, for
 // a ticket: the verdict, the chain, what to do, what speaks against it and what
 // settles it, what was rejected. Lines are as long as they have to be; parts
-// that are cut say by how much. Options do not matter.
-func Ticket(w io.Writer, r *analyze.Result, _ Options) error {
+// that are cut say by how much. Of the options only Lang matters.
+func Ticket(w io.Writer, r *analyze.Result, opt Options) error {
+	r = opt.In(r)
 	c, err := primary(r)
 	if err != nil {
 		return err
 	}
-	t := &ticket{markdown{r: r, c: c}}
+	t := &ticket{markdown{r: r, c: c, opt: opt}}
 	t.head()
 	t.evidence()
 	t.agreement()
@@ -52,6 +53,9 @@ func Ticket(w io.Writer, r *analyze.Result, _ Options) error {
 // ticket sets a result as a short Markdown.
 type ticket struct{ markdown }
 
+// bold is the name of a part, before what it holds.
+func (t *ticket) bold(name string) string { return "**" + t.say(name) + "**" + t.say(": ") }
+
 // para writes a paragraph of one line.
 func (t *ticket) para(line string) {
 	if line != "" {
@@ -64,16 +68,16 @@ func (t *ticket) head() {
 	v := &t.c.Verdict
 	fmt.Fprintf(t, "### %s: %s", t.title(), mdPlain(v.Cause))
 	if n, ok := rate(t.c).Get(); ok {
-		fmt.Fprintf(t, ", %s switches/s", mdPlain(analyze.FormatValue(n, analyze.UnitPerS, 0)))
+		fmt.Fprint(t, t.opt.Say(", %s switches/s", mdPlain(analyze.FormatValue(n, analyze.UnitPerS, 0))))
 	}
 	t.WriteByte('\n')
-	if s := mdText(v.Summary); s != "" {
+	if s := t.text(v.Summary); s != "" {
 		t.para("**" + s + "**")
 	}
-	parts := []string{"Cause " + t.cause()}
+	parts := []string{t.say("Cause") + " " + t.cause()}
 	add := func(label string, s analyze.Text) {
 		if len(s) > 0 {
-			parts = append(parts, label+" "+mdText(s))
+			parts = append(parts, t.say(label)+" "+t.text(s))
 		}
 	}
 	add("Grade", v.Grade)
@@ -92,14 +96,14 @@ func (t *ticket) evidence() {
 	rows := [][]string{{"Layer", "", "Says"}}
 	for i := range t.c.Chain {
 		l := &t.c.Chain[i]
-		says := mdText(l.Title)
+		says := t.text(l.Title)
 		if len(l.Claim) > 0 {
-			says += ": " + mdText(l.Claim)
+			says += t.say(": ") + t.text(l.Claim)
 		}
 		if cmd, ok := l.Capture.Get(); ok {
-			says = sentence(says) + " To capture: " + mdCommandWhy(&analyze.Command{Line: cmd})
+			says = sentence(says) + t.say(" To capture: ") + t.mdCommandWhy(&analyze.Command{Line: cmd})
 		}
-		layer := fmt.Sprintf("%d %s", i+1, mdPlain(l.Layer))
+		layer := fmt.Sprintf("%d %s", i+1, t.plain(l.Layer))
 		if len(l.From) > 0 {
 			layer = fmt.Sprintf("%d %s", i+1, t.names(l.From, 2))
 		}
@@ -116,14 +120,15 @@ func (t *ticket) names(list []string, most int) string {
 	for _, s := range list[:min(len(list), most)] {
 		out = append(out, mdName(s))
 	}
-	return andMore(out, len(list), ", ")
+	return t.andMore(out, len(list), ", ")
 }
 
 // andMore joins what is shown of n parts.
-func andMore(shown []string, n int, sep string) string {
+func (t *ticket) andMore(shown []string, n int, sep string) string {
+	sep = t.say(sep)
 	s := strings.Join(shown, sep)
 	if more := n - len(shown); more > 0 {
-		s += fmt.Sprintf("%sand %d more", sep, more)
+		s += sep + t.opt.Say("and %d more", more)
 	}
 	return s
 }
@@ -137,29 +142,29 @@ func (t *ticket) agreement() {
 			s := &t.c.Chain[i].Arithmetic[k]
 			switch s.Mark {
 			case analyze.MarkAgree:
-				agree = append(agree, mdSum(s))
+				agree = append(agree, t.mdSum(s))
 			case analyze.MarkDiffer:
-				differ = append(differ, mdSum(s))
+				differ = append(differ, t.mdSum(s))
 			}
 		}
 	}
 	if len(differ) > 0 {
-		t.para("≠ The layers differ: " + strings.Join(differ, "; "))
+		t.para(t.say("≠ The layers differ: ") + strings.Join(differ, t.say("; ")))
 	}
 	if len(agree) > 0 {
-		t.para("✓ The layers agree: " + strings.Join(agree, "; "))
+		t.para(t.say("✓ The layers agree: ") + strings.Join(agree, t.say("; ")))
 	}
 }
 
 // mdSum is the end of a sum on one line.
-func mdSum(s *analyze.Sum) string {
+func (t *ticket) mdSum(s *analyze.Sum) string {
 	rows := s.Rows[max(len(s.Rows)-3, 0):]
 	parts := make([]string, len(rows))
 	for i := range rows {
-		parts[i] = mdPlain(rows[i].Label + " " + rows[i].Text())
+		parts[i] = t.plain(rows[i].Label) + " " + t.plain(rows[i].Text())
 	}
 	if len(rows) > 0 && len(rows[len(rows)-1].Note) > 0 {
-		parts[len(parts)-1] += " (" + mdText(rows[len(rows)-1].Note) + ")"
+		parts[len(parts)-1] += " (" + t.text(rows[len(rows)-1].Note) + ")"
 	}
 	return strings.Join(parts, ", ")
 }
@@ -170,18 +175,18 @@ func (t *ticket) fix() {
 	if len(list) == 0 {
 		return
 	}
-	t.para("**Fix**")
+	t.para("**" + t.say("Fix") + "**")
 	t.WriteByte('\n')
 	for i := range list[:min(len(list), ticketAdvice)] {
 		a := &list[i]
 		var tail []string
 		for _, e := range a.Effects {
-			tail = append(tail, strings.TrimSpace(mdPlain(e.Label)+" "+mdText(e.Value)))
+			tail = append(tail, strings.TrimSpace(t.plain(e.Label)+" "+t.text(e.Value)))
 		}
 		if len(a.Price) > 0 {
-			tail = append(tail, "price: "+mdText(a.Price))
+			tail = append(tail, t.say("price: ")+t.text(a.Price))
 		}
-		fmt.Fprintf(t, "- [ ] %s\n", strings.TrimSpace(sentence(mdText(a.Do))+" "+capital(strings.Join(tail, "; "))))
+		fmt.Fprintf(t, "- [ ] %s\n", strings.TrimSpace(sentence(t.text(a.Do))+" "+capital(strings.Join(tail, t.say("; ")))))
 	}
 }
 
@@ -193,15 +198,15 @@ func (t *ticket) candidates() {
 			continue
 		}
 		if n++; n == 1 {
-			t.para("**Candidates**, by fit, not a probability; none shown")
+			t.para(t.say("**Candidates**, by fit, not a probability; none shown"))
 			t.WriteByte('\n')
 		}
 		if n <= ticketAdvice {
-			fmt.Fprintf(t, "%d. %s: %s\n", n, mdCode(r.ID), mdText(r.Because))
+			fmt.Fprintf(t, "%d. %s%s%s\n", n, mdCode(r.ID), t.say(": "), t.text(r.Because))
 		}
 	}
 	if n > ticketAdvice {
-		fmt.Fprintf(t, "%d. and %d more\n", ticketAdvice+1, n-ticketAdvice)
+		fmt.Fprintf(t, "%d. %s\n", ticketAdvice+1, t.opt.Say("and %d more", n-ticketAdvice))
 	}
 }
 
@@ -209,10 +214,10 @@ func (t *ticket) against() {
 	list := t.c.Verdict.Against
 	var out []string
 	for _, s := range list[:min(len(list), ticketAgainst)] {
-		out = append(out, mdText(s))
+		out = append(out, t.text(s))
 	}
 	if len(out) > 0 {
-		t.para("**Against**: " + andMore(out, len(list), "; "))
+		t.para(t.bold("Against") + t.andMore(out, len(list), "; "))
 	}
 }
 
@@ -227,13 +232,15 @@ func (t *ticket) settle() {
 	if len(lines) == 0 {
 		return
 	}
-	title := "**To settle it**:"
+	title := "To settle it"
 	if cannotTell(&t.c.Verdict) {
-		title = "**Next**:"
+		title = "Next"
 	}
 	if len(lines) > ticketCommands {
-		title = fmt.Sprintf("%s (%d of %d commands)", strings.TrimSuffix(title, ":"), ticketCommands, len(lines)) + ":"
+		title = "**" + t.say(title) + "**" + t.opt.Say(" (%d of %d commands)", ticketCommands, len(lines)) + t.say(":")
 		lines = lines[:ticketCommands]
+	} else {
+		title = strings.TrimRight(t.bold(title), " ")
 	}
 	t.para(title)
 	t.gap()
@@ -248,17 +255,17 @@ func (t *ticket) rivals() {
 		switch r.Status {
 		case analyze.RivalRejected:
 			if rejected++; rejected <= ticketRivals {
-				out = append(out, mdPlain(r.ID)+" ("+mdText(r.Because)+")")
+				out = append(out, mdPlain(r.ID)+" ("+t.text(r.Because)+")")
 			}
 		case analyze.RivalNotExcluded:
 			open = append(open, mdPlain(r.ID))
 		}
 	}
 	if len(out) > 0 {
-		t.para("**Rejected**: " + andMore(out, rejected, ", "))
+		t.para(t.bold("Rejected") + t.andMore(out, rejected, ", "))
 	}
 	if len(open) > 0 {
-		t.para("**Not excluded**: " + strings.Join(open, ", "))
+		t.para(t.bold("Not excluded") + strings.Join(open, t.say(", ")))
 	}
 }
 
@@ -271,10 +278,10 @@ func (t *ticket) failedChecks() {
 		if note[i].Status == analyze.CheckMissing {
 			sign = "○ "
 		}
-		out = append(out, sign+mdText(note[i].Text))
+		out = append(out, sign+t.text(note[i].Text))
 	}
 	if len(out) > 0 {
-		t.para("**Checks**: " + andMore(out, len(note), "; "))
+		t.para(t.bold("Checks") + t.andMore(out, len(note), "; "))
 	}
 }
 
@@ -285,9 +292,9 @@ func (t *ticket) others() {
 	list := t.r.Cases[1:]
 	var out []string
 	for _, c := range list[:min(len(list), ticketOthers)] {
-		out = append(out, mdText(c.Subject.Name())+" ("+mdPlain(c.Verdict.Cause)+")")
+		out = append(out, t.text(c.Subject.Name())+" ("+mdPlain(c.Verdict.Cause)+")")
 	}
-	t.para("**Other subjects**: " + andMore(out, len(list), ", "))
+	t.para(t.bold("Other subjects") + t.andMore(out, len(list), ", "))
 }
 
 // origin is what the report was made of.
@@ -298,7 +305,7 @@ func (t *ticket) origin() {
 	}
 	line := t.hostLine()
 	if len(names) > 0 {
-		line = strings.TrimSpace(line + " Read: " + t.names(names, 6) + ".")
+		line = strings.TrimSpace(line + t.say(" Read: ") + t.names(names, 6) + t.say("."))
 	}
 	t.para(line)
 }

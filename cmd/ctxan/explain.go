@@ -28,6 +28,9 @@ trigger or a wait of a report is. Without an ID it lists them.
   ctxan explain --schema evidence`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.readLang(); err != nil {
+				return err
+			}
 			switch {
 			case cmd.Flags().Changed("schema"):
 				return f.explainSchema(schema, args, std)

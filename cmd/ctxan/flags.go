@@ -20,6 +20,7 @@ import (
 	"ctxan/parse/evidence"
 	"ctxan/parse/symbol"
 	"ctxan/report"
+	"ctxan/report/lang"
 	"ctxan/report/mask"
 )
 
@@ -27,6 +28,8 @@ import (
 type flags struct {
 	format, output, color string
 	ascii, quiet, mask    bool
+	lang                  string
+	catalogue             *lang.Catalogue // of lang; nil: English
 	width                 int
 	kallsyms, symfs       string
 	failOn                []string
@@ -46,6 +49,7 @@ func (f *flags) addOutput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
 	fs.BoolVar(&f.ascii, "ascii", false, "plain ASCII text")
 	fs.IntVar(&f.width, "width", 0, "columns of the text report (default: the terminal's, 80 elsewhere)")
+	fs.StringVar(&f.lang, "lang", "en", "language of the report, and of explain: en or zh; json is always English")
 	fs.BoolVar(&f.mask, "mask", false, "replace host names, users, folders, IP addresses and command arguments, each name by the same word everywhere")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "say nothing on standard error about inputs that could not be used, unless none could")
 }
@@ -65,7 +69,25 @@ func (f *flags) check(formats ...string) error {
 	if f.width != 0 && f.width < 40 {
 		return &usageError{fmt.Sprintf("--width %d: a report needs 40 columns", f.width), "write --width 80"}
 	}
+	if err := f.readLang(); err != nil {
+		return err
+	}
 	return f.selection.check()
+}
+
+// readLang finds the catalogue of the language. The environment does not choose
+// it: reports go to others.
+func (f *flags) readLang() error {
+	c, err := lang.For(f.lang)
+	hint := "write --lang " + strings.Join(lang.Names, ", --lang ")
+	switch {
+	case err != nil:
+		return &usageError{"--lang: " + report.Plain(err.Error()), hint}
+	case c != nil && f.ascii:
+		return &usageError{"--ascii: " + f.lang + " has no text in ASCII", "write --lang en, or leave --ascii out"}
+	}
+	f.catalogue = c
+	return nil
 }
 
 func (f *flags) parseOptions(std stdio) parse.Options {
@@ -78,6 +100,11 @@ func (f *flags) masked(set *evidence.Set, results ...*analyze.Result) {
 	if !f.mask {
 		return
 	}
+	if f.catalogue != nil && f.format != "json" { // what is translated later would not be masked
+		for _, r := range results {
+			*r = *report.Options{Lang: f.catalogue}.In(r)
+		}
+	}
 	m := mask.New(set)
 	m.Apply(set)
 	for _, r := range results {
@@ -89,7 +116,7 @@ func (f *flags) masked(set *evidence.Set, results ...*analyze.Result) {
 func (f *flags) render(std stdio) report.Options {
 	fd, tty := terminal(std.out)
 	tty = tty && f.output == ""
-	opt := report.Options{Width: f.width, ASCII: f.ascii, More: f.more}
+	opt := report.Options{Width: f.width, ASCII: f.ascii, More: f.more, Lang: f.catalogue}
 	if opt.Width == 0 && tty {
 		if w, _, err := term.GetSize(fd); err == nil {
 			opt.Width = max(w, 40)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"ctxan/analyze/signature"
+	"ctxan/report/lang"
 )
 
 //go:embed topics.md
@@ -20,6 +21,25 @@ type Topic struct {
 	Kind  string // the heading it stands under: "Figures"
 	Title string // "switches/s"
 	Text  string // one paragraph
+
+	sentences []string // of a wait: what the text is made of
+}
+
+// In is the topic in another language; nil is English. The id stays.
+func (t Topic) In(c *lang.Catalogue) Topic {
+	if c == nil {
+		return t
+	}
+	t.Kind, t.Title = c.Phrase(t.Kind), c.Phrase(t.Title)
+	if len(t.sentences) == 0 {
+		t.Text = c.Phrase(t.Text)
+		return t
+	}
+	t.Text = ""
+	for _, s := range t.sentences {
+		t.Text += c.Phrase(s)
+	}
+	return t
 }
 
 // Topics returns all topics, in the order in which they are listed.
@@ -49,14 +69,16 @@ func readTopics(src string) []Topic {
 func waits() []Topic {
 	var out []Topic
 	for _, r := range signature.Default().Reasons() {
-		text := "What a call chain waits for: " + classes[r.Class] + "."
-		if r.Note != "" {
-			text = strings.ToUpper(r.Note[:1]) + r.Note[1:] + ". " + text
-		}
+		what := "What a call chain waits for: " + classes[r.Class] + "."
 		if r.Class == signature.ClassWork || r.Class == signature.ClassSpin {
-			text = strings.Replace(text, "What a call chain waits for", "What a call chain does", 1)
+			what = "What a call chain does: " + classes[r.Class] + "."
 		}
-		out = append(out, Topic{ID: "wait." + r.ID, Kind: "Waits", Title: r.Label, Text: text})
+		t := Topic{ID: "wait." + r.ID, Kind: "Waits", Title: r.Label, Text: what, sentences: []string{what}}
+		if r.Note != "" {
+			t.Text = strings.ToUpper(r.Note[:1]) + r.Note[1:] + ". " + what
+			t.sentences = []string{r.Note + ".", what}
+		}
+		out = append(out, t)
 	}
 	return out
 }

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strings"
-	"unicode/utf8"
 
 	"ctxan/report"
 )
@@ -20,8 +18,9 @@ func Write(w io.Writer, topics []Topic, opt report.Options) error {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
+		t = t.In(opt.Lang)
 		fmt.Fprintln(out, set(t.ID+": "+t.Title, opt))
-		for _, l := range wrap(set(t.Text, opt), lineWidth(opt)-2) {
+		for _, l := range report.Wrap(set(t.Text, opt), lineWidth(opt)-2) {
 			fmt.Fprintln(out, "  "+l)
 		}
 	}
@@ -36,6 +35,7 @@ func List(w io.Writer, opt report.Options) error {
 		widest = max(widest, len(t.ID))
 	}
 	for _, t := range Topics() {
+		t = t.In(opt.Lang)
 		if t.Kind != kind {
 			if kind != "" {
 				fmt.Fprintln(out)
@@ -60,22 +60,4 @@ func lineWidth(opt report.Options) int {
 		return proseWidth - 1
 	}
 	return min(max(opt.Width, report.MinWidth), proseWidth) - 1
-}
-
-// wrap breaks a paragraph at blanks.
-func wrap(s string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
-			lines = append(lines, line)
-			line = word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
 }

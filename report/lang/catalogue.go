@@ -1,0 +1,260 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Catalogue holds the texts of one language. It implements analyze.Translator.
+type Catalogue struct {
+	exact    map[string]string
+	patterns []*pattern // those with most letters first
+}
+
+// entry is an English text with its counterpart, and the line it begins in.
+type entry struct {
+	en, other string
+	line      int
+}
+
+func read(source string) (*Catalogue, error) {
+	list, err := entries(source)
+	if err != nil {
+		return nil, err
+	}
+	c := &Catalogue{exact: map[string]string{}}
+	for _, e := range list {
+		if _, twice := c.exact[e.en]; twice {
+			return nil, fmt.Errorf("line %d: %q is there already", e.line, e.en)
+		}
+		c.exact[e.en] = e.other
+	}
+	for _, e := range list {
+		c.add(e.en, e.other)
+		if bare := strings.TrimLeft(e.en, ",;:. "); bare != e.en { // a part by itself
+			c.add(bare, strings.TrimLeft(e.other, "，；：。 "))
+		}
+	}
+	slices.SortStableFunc(c.patterns, func(a, b *pattern) int { return b.letters - a.letters })
+	return c, nil
+}
+
+// add makes a pattern of a text with verbs; one without letters would fit anything.
+func (c *Catalogue) add(en, other string) {
+	if p := newPattern(en, other); p != nil {
+		c.patterns = append(c.patterns, p)
+	} else if _, ok := c.exact[en]; !ok && !strings.Contains(en, "%") {
+		c.exact[en] = other
+	}
+}
+
+// entries reads the part of the PO format that is used: comments, msgid, msgstr,
+// and strings that go on in the next lines.
+func entries(source string) ([]entry, error) {
+	var list []entry
+	var into *string
+	n := 0
+	for line := range strings.Lines(source) {
+		n++
+		line = strings.TrimSpace(line)
+		quoted := line
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+			continue
+		case strings.HasPrefix(line, "msgid "):
+			list = append(list, entry{line: n})
+			quoted, into = line[len("msgid "):], &list[len(list)-1].en
+		case strings.HasPrefix(line, "msgstr ") && len(list) > 0:
+			quoted, into = line[len("msgstr "):], &list[len(list)-1].other
+		}
+		s, err := strconv.Unquote(quoted)
+		if err != nil || into == nil {
+			return nil, fmt.Errorf("line %d is no part of a catalogue", n)
+		}
+		*into += s
+	}
+	for _, e := range list {
+		if e.other == "" && e.en != "" {
+			return nil, fmt.Errorf("line %d: %q has no counterpart", e.line, e.en)
+		}
+	}
+	return slices.DeleteFunc(list, func(e entry) bool { return e.en == "" }), nil // the head
+}
+
+// Format returns the counterpart of a format, or the format.
+func (c *Catalogue) Format(en string) string {
+	if s, ok := c.exact[en]; ok {
+		return s
+	}
+	bare, before, after := cutSpace(en)
+	if s, ok := c.exact[bare]; ok {
+		return tidy(before + s + after)
+	}
+	return en
+}
+
+// Phrase translates what the program put together: as a whole, by a pattern, or
+// part by part. Blanks around it stay; what is not known does.
+func (c *Catalogue) Phrase(en string) string {
+	bare, before, after := cutSpace(en)
+	if s, ok := c.phrase(bare, maxDepth); ok {
+		return tidy(before + s + after)
+	}
+	return en
+}
+
+// The most levels of patterns within patterns, and the longest text that is looked
+// into: what comes from a capture may be anything.
+const (
+	maxDepth  = 6
+	maxPhrase = 2000
+)
+
+func (c *Catalogue) phrase(en string, depth int) (string, bool) {
+	if depth == 0 || len(en) > maxPhrase {
+		return en, false
+	}
+	if s, ok := c.whole(en); ok {
+		return s, true
+	}
+	if !strings.ContainsFunc(en, unicode.IsLetter) {
+		return en, false
+	}
+	for _, end := range [][2]string{{":", "："}, {".", "。"}} {
+		if body, cut := strings.CutSuffix(en, end[0]); cut {
+			if s, ok := c.whole(body); ok {
+				return s + end[1], true
+			}
+		}
+	}
+	if s, ok := c.byPattern(en, depth, true); ok {
+		return s, true
+	}
+	if s, ok := c.split(en, separators[0], depth); ok {
+		return s, true
+	}
+	if s, ok := c.byPattern(en, depth, false); ok {
+		return s, true
+	}
+	for _, sep := range separators[1:] {
+		if s, ok := c.split(en, sep, depth); ok {
+			return s, true
+		}
+	}
+	return en, false
+}
+
+// byPattern translates a text that a pattern fits. With strict nothing that
+// stands at a verb has the marks between sentences, so that a pattern is not held
+// against two of them.
+func (c *Catalogue) byPattern(en string, depth int, strict bool) (string, bool) {
+	for _, p := range c.patterns {
+		args, ok := p.match(en)
+		if !ok || strict && slices.ContainsFunc(args, severalSentences) {
+			continue
+		}
+		said, known := make([]string, len(args)), true
+		for i, a := range args {
+			var ok bool
+			said[i], ok = c.part(a, depth-1)
+			known = known && (ok || !strings.Contains(strings.TrimSpace(a), " "))
+		}
+		if known || p.letters >= tellingLetters {
+			return p.fill(said), true
+		}
+	}
+	return en, false
+}
+
+// tellingLetters: a pattern of fewer letters ("%s of %s") fits texts that are none
+// of ours, and is taken only where what stands at its verbs is known, or one word.
+const tellingLetters = 8
+
+func severalSentences(s string) bool { return strings.Contains(s, "; ") || strings.Contains(s, ". ") }
+
+func (c *Catalogue) part(en string, depth int) (string, bool) {
+	bare, before, after := cutSpace(en)
+	s, ok := c.phrase(bare, depth)
+	return before + s + after, ok
+}
+
+// whole looks a text up as it is, and with its first letter in the other case.
+func (c *Catalogue) whole(en string) (string, bool) {
+	s, ok := c.exact[en]
+	if ok || en == "" {
+		return s, ok
+	}
+	r, n := utf8.DecodeRuneInString(en)
+	other := unicode.ToLower(r)
+	if other == r {
+		other = unicode.ToUpper(r)
+	}
+	s, ok = c.exact[string(other)+en[n:]]
+	return s, ok
+}
+
+// separators are what the program joins texts with, and their counterparts.
+var separators = [][2]string{{"; ", "；"}, {": ", "："}, {", ", "，"}, {" and ", "和"}}
+
+// split translates the parts of a text, when it knows any of them.
+func (c *Catalogue) split(en string, sep [2]string, depth int) (string, bool) {
+	parts := strings.Split(en, sep[0])
+	if len(parts) < 2 {
+		return en, false
+	}
+	known := 0
+	for i := range parts {
+		s, ok := c.part(parts[i], depth-1)
+		if parts[i] = s; ok {
+			known++
+		}
+	}
+	return strings.Join(parts, sep[1]), known == len(parts) || known > 0 && sep[0] != " and "
+}
+
+func cutSpace(s string) (bare, before, after string) {
+	bare = strings.TrimLeft(s, " ")
+	before = s[:len(s)-len(bare)]
+	bare = strings.TrimRight(bare, " ")
+	return bare, before, s[len(before)+len(bare):]
+}
+
+// Typeset takes out blanks between characters that are set without. before is what
+// stands before the text, 0 for nothing.
+func (c *Catalogue) Typeset(before rune, s string) string { return typeset(before, s) }
+
+func tidy(s string) string { return typeset(0, s) }
+
+func typeset(start rune, s string) string {
+	if !strings.Contains(s, " ") {
+		return s
+	}
+	var b strings.Builder
+	runes := []rune(s)
+	for i, r := range runes {
+		before, after := start, rune(0)
+		if i > 0 {
+			before = runes[i-1]
+		}
+		if i < len(runes)-1 {
+			after = runes[i+1]
+		}
+		if r == ' ' && (stop(before) || stop(after) || han(before) && han(after)) {
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func han(r rune) bool { return unicode.Is(unicode.Han, r) || stop(r) }
+
+// stop reports whether r is a full-width mark of punctuation, which brings its
+// own space.
+func stop(r rune) bool {
+	return strings.ContainsRune("，。；：、（）“”？！", r) && r > 0x2fff
+}
