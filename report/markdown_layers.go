@@ -59,11 +59,11 @@ func (m *markdown) list(items []string) {
 func (m *markdown) mdFormula(f *analyze.Figure) string {
 	switch {
 	case f.Arithmetic == "":
-		return mdPlain(f.Formula)
+		return m.plain(f.Formula)
 	case f.Formula == "":
-		return mdPlain(f.Arithmetic)
+		return m.plain(f.Arithmetic)
 	}
-	return mdPlain(f.Formula + " = " + f.Arithmetic)
+	return m.plain(f.Formula) + " = " + m.plain(f.Arithmetic)
 }
 
 // places are where the inputs of a figure stand: "perf-stat.txt:2, 11".

@@ -134,14 +134,17 @@ func (c *Catalogue) phrase(en string, depth int) (string, bool) {
 	if s, ok := c.byPattern(en, depth, true); ok {
 		return s, true
 	}
-	if s, ok := c.split(en, separators[0], depth); ok {
+	if s, ok := c.split(en, separators[0], depth, false); ok {
+		return s, true
+	}
+	if s, ok := c.split(en, comma, depth, true); ok {
 		return s, true
 	}
 	if s, ok := c.byPattern(en, depth, false); ok {
 		return s, true
 	}
 	for _, sep := range separators[1:] {
-		if s, ok := c.split(en, sep, depth); ok {
+		if s, ok := c.split(en, sep, depth, sep == and); ok {
 			return s, true
 		}
 	}
@@ -174,7 +177,9 @@ func (c *Catalogue) byPattern(en string, depth int, strict bool) (string, bool) 
 // of ours, and is taken only where what stands at its verbs is known, or one word.
 const tellingLetters = 8
 
-func severalSentences(s string) bool { return strings.Contains(s, "; ") || strings.Contains(s, ". ") }
+func severalSentences(s string) bool {
+	return strings.Contains(s, "; ") || strings.Contains(s, ". ") || strings.Contains(s, ", ")
+}
 
 func (c *Catalogue) part(en string, depth int) (string, bool) {
 	bare, before, after := cutSpace(en)
@@ -198,10 +203,14 @@ func (c *Catalogue) whole(en string) (string, bool) {
 }
 
 // separators are what the program joins texts with, and their counterparts.
-var separators = [][2]string{{"; ", "；"}, {": ", "："}, {", ", "，"}, {" and ", "和"}}
+var (
+	comma      = [2]string{", ", "，"}
+	and        = [2]string{" and ", "和"}
+	separators = [][2]string{{"; ", "；"}, {": ", "："}, comma, and}
+)
 
-// split translates the parts of a text, when it knows any of them.
-func (c *Catalogue) split(en string, sep [2]string, depth int) (string, bool) {
+// split translates the parts of a text, when it knows any of them, or all.
+func (c *Catalogue) split(en string, sep [2]string, depth int, all bool) (string, bool) {
 	parts := strings.Split(en, sep[0])
 	if len(parts) < 2 {
 		return en, false
@@ -213,7 +222,7 @@ func (c *Catalogue) split(en string, sep [2]string, depth int) (string, bool) {
 			known++
 		}
 	}
-	return strings.Join(parts, sep[1]), known == len(parts) || known > 0 && sep[0] != " and "
+	return strings.Join(parts, sep[1]), known == len(parts) || known > 0 && !all
 }
 
 func cutSpace(s string) (bare, before, after string) {

@@ -17,16 +17,34 @@ type sourceText struct {
 	key  string
 	pos  string
 	said bool // given to a function that says it, so that a word counts too
+
+	reader bool // of a package that reads captures
 }
 
 // sourceFolders are where texts of reports are, from the repository's root.
 var sourceFolders = []string{"analyze", "analyze/quantity", "analyze/rules", "report", "report/explain"}
+
+// readerFolders are the packages that read captures, whose notes and warnings
+// reports show. Of their other texts, which are formats of captures most of them,
+// none has to be translated.
+func readerFolders(t *testing.T) []string {
+	var out []string
+	for _, depth := range []string{"", "*", "*/*"} {
+		dirs, err := filepath.Glob(filepath.Join("../../parse", depth))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, dirs...)
+	}
+	return out
+}
 
 // sources are all the texts of the folders, and every string literal.
 type sources struct {
 	texts    []sourceText
 	literals map[string]bool
 	all      string // the literals one after another
+	reader   bool   // in a folder of readers
 }
 
 func readSources(t *testing.T) *sources {
@@ -36,6 +54,15 @@ func readSources(t *testing.T) *sources {
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no sources in %s: %v", dir, err)
 		}
+		for _, f := range files {
+			if !strings.HasSuffix(f, "_test.go") {
+				src.file(t, f)
+			}
+		}
+	}
+	src.reader = true
+	for _, dir := range readerFolders(t) {
+		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		for _, f := range files {
 			if !strings.HasSuffix(f, "_test.go") {
 				src.file(t, f)
@@ -67,10 +94,10 @@ func (src *sources) walk(fset *token.FileSet, root ast.Node) {
 		case *ast.Field:
 			x.Tag = nil
 		case *ast.CallExpr:
-			if isError(x) || isTest(x) {
+			if isError(x) && !src.reader || isTest(x) {
 				return false
 			}
-			if says(x) {
+			if says(x, src.reader) {
 				src.said(fset, x.Args)
 			}
 		case *ast.KeyValueExpr:
@@ -81,7 +108,7 @@ func (src *sources) walk(fset *token.FileSet, root ast.Node) {
 			if x.Op != token.ADD || !holdsLiteral(x) {
 				return true
 			}
-			src.texts = append(src.texts, sourceText{key: chain(x, src.literals), pos: fset.Position(x.Pos()).String()})
+			src.put(fset, x, chain(x, src.literals), false)
 			for _, op := range operands(x) {
 				if _, lit := literal(op); !lit {
 					src.walk(fset, op)
@@ -98,16 +125,31 @@ func (src *sources) walk(fset *token.FileSet, root ast.Node) {
 func (src *sources) add(fset *token.FileSet, n ast.Node, said bool) {
 	if s, ok := literal(n); ok {
 		src.literals[s] = true
-		src.texts = append(src.texts, sourceText{s, fset.Position(n.Pos()).String(), said})
+		src.put(fset, n, s, said)
 	}
+}
+
+func (src *sources) put(fset *token.FileSet, n ast.Node, key string, said bool) {
+	src.texts = append(src.texts, sourceText{key, fset.Position(n.Pos()).String(), said, src.reader})
 }
 
 // said takes the first literal of the arguments.
 func (src *sources) said(fset *token.FileSet, args []ast.Expr) {
 	for _, a := range args {
-		if _, ok := literal(a); ok {
+		switch x := a.(type) {
+		case *ast.BasicLit:
 			src.add(fset, a, true)
 			return
+		case *ast.BinaryExpr:
+			if src.reader && holdsLiteral(x) {
+				src.put(fset, x, chain(x, src.literals), true)
+				return
+			}
+		case *ast.CallExpr:
+			if f, ok := x.Fun.(*ast.SelectorExpr); ok && src.reader && f.Sel.Name == "Sprintf" {
+				src.said(fset, x.Args)
+				return
+			}
 		}
 	}
 }
@@ -117,15 +159,20 @@ func (src *sources) said(fset *token.FileSet, args []ast.Expr) {
 var (
 	sayers = map[string]bool{"Textf": true, "text": true, "open": true, "ruledOut": true, "rejected": true, "candidate": true, "prose": true, "say": true, "Say": true,
 		"sayf": true, "labelled": true, "labelledTable": true, "label12": true, "section": true, "fact": true, "commands": true, "nextBlock": true, "heading": true, "bold": true}
+	notes       = map[string]bool{"Warn": true, "Note": true, "warnf": true, "notef": true, "warn": true, "note": true}
 	labelFields = map[string]bool{"head": true, "Label": true, "Title": true}
 )
 
-func says(c *ast.CallExpr) bool {
+func says(c *ast.CallExpr, reader bool) bool {
+	names := sayers
+	if reader {
+		names = notes
+	}
 	switch f := c.Fun.(type) {
 	case *ast.Ident:
-		return sayers[f.Name]
+		return names[f.Name]
 	case *ast.SelectorExpr:
-		return sayers[f.Sel.Name]
+		return names[f.Sel.Name]
 	}
 	return false
 }
@@ -221,7 +268,7 @@ var (
 // with blanks between them; of what is said, single words and bare punctuation.
 func (x *sourceText) toTranslate() bool {
 	switch {
-	case commandText.MatchString(x.key), sameInAll[strings.TrimSpace(x.key)]:
+	case x.reader && !x.said, !x.reader && commandText.MatchString(x.key), sameInAll[strings.TrimSpace(x.key)]:
 		return false
 	case wordsApart.MatchString(verbSpace.Replace(x.key)):
 		return true
@@ -230,6 +277,6 @@ func (x *sourceText) toTranslate() bool {
 }
 
 // sameInAll are said alike in all languages.
-var sameInAll = map[string]bool{"tid": true, "CPU": true, "IPC": true, "sys": true, "futex": true, "eventfd": true, "Linux\u00a0%s": true, "n": true, "p99": true, "p50": true,
+var sameInAll = map[string]bool{"tid": true, "UTF-16": true, "quoted-printable": true, "CPU": true, "IPC": true, "sys": true, "futex": true, "eventfd": true, "Linux\u00a0%s": true, "n": true, "p99": true, "p50": true,
 	"Linux %s": true, "ctxan inspect %s": true, "ctxan": true, "instructions / cycles": true, "branch-misses / branches": true, "page-faults / E": true, "cycles / T": true,
 	"seconds time elapsed": true, "wait.%s": true, "%s%spoints": true, "cpu-migrations": true, "%s%s -o sched.data -- sleep 0.5": true}

@@ -42,12 +42,12 @@ func dataTexts() []sourceText {
 	var out []sourceText
 	for _, topic := range explain.Topics() {
 		if !strings.HasPrefix(topic.ID, "wait.") { // those are made of the reasons
-			out = append(out, sourceText{topic.Text, topic.ID, true}, sourceText{topic.Title, topic.ID, true})
+			out = append(out, sourceText{key: topic.Text, pos: topic.ID, said: true}, sourceText{key: topic.Title, pos: topic.ID, said: true})
 		}
-		out = append(out, sourceText{topic.Kind, topic.ID, true})
+		out = append(out, sourceText{key: topic.Kind, pos: topic.ID, said: true})
 	}
 	for _, r := range signature.Default().Reasons() {
-		out = append(out, sourceText{r.Label, "reason " + r.ID, false}, sourceText{r.Note, "reason " + r.ID, false})
+		out = append(out, sourceText{key: r.Label, pos: "reason " + r.ID}, sourceText{key: r.Note, pos: "reason " + r.ID})
 	}
 	return out
 }
