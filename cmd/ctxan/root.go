@@ -87,7 +87,7 @@ func newRoot(std stdio) *cobra.Command {
 	f.addInput(root.PersistentFlags())
 	f.addOutput(root.PersistentFlags())
 	f.addVerdict(root.Flags())
-	root.AddCommand(newInspect(f, std), newVersion(std))
+	root.AddCommand(newInspect(f, std), newRecord(f, std), newVersion(std))
 	return root
 }
 

@@ -1,0 +1,555 @@
+package collect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ctxan/parse/perfdata/wire"
+)
+
+// writerAt is where a recording goes.
+type writerAt = io.WriterAt
+
+// session is one measurement.
+type session struct {
+	opt    *Options
+	o      *opener
+	proc   procfs
+	target *target
+	cpus   []int
+	res    *Result
+	inNS   bool
+
+	step      Step
+	every     uint64 // one switch in so many is recorded
+	fs        tracefs
+	formats   map[string][]string
+	monotonic bool
+	tids      []int
+	places    []place
+	events    []*event
+	rings     []*ring
+	counters  []*counter
+	filtered  bool
+	watch     *watch
+	mains     map[uint64]bool // ids of the switch event, where there are others
+	outs      bool            // switches are counted by their records
+	kernel    *kallsyms
+
+	file      *os.File
+	w         *wire.Writer
+	unwritten uint64 // records dropped as others'
+	began     time.Time
+	env       *environment
+	before    *snapshot
+	after     *snapshot
+	polled    *snapshot
+}
+
+// Run measures until the duration is over, the target has ended, or ctx is
+// done, and returns what was captured. The end by ctx is no error: the capture
+// is whole. A *WriteError comes with the result of what could be written.
+func Run(ctx context.Context, opt Options) (*Result, error) {
+	s := &session{opt: &opt, o: &opener{deny: opt.hooks.deny}, proc: procfs(cmp.Or(opt.hooks.proc, "/proc")), every: 1, res: &Result{Unstacked: opt.NoStacks}}
+	var err error
+	if s.cpus, err = onlineCPUs(); err != nil {
+		return nil, err
+	}
+	s.inNS = inPIDNamespace(s.proc)
+	if opt.Dir != "" {
+		if _, err := os.Lstat(opt.Dir); err == nil {
+			return nil, fmt.Errorf("%s: %w", opt.Dir, ErrExists)
+		}
+	}
+	if s.target, err = newTarget(&opt, s.proc); err != nil {
+		return nil, err
+	}
+	defer func() {
+		err = errors.Join(err, s.close())
+	}()
+	err = s.run(ctx)
+	return s.res, err
+}
+
+// run attaches, measures and writes. A command that could not be measured does
+// not run.
+func (s *session) run(ctx context.Context) error {
+	err := s.prepare()
+	if err != nil {
+		if s.target.cmd != nil {
+			s.target.cmd.kill()
+		}
+		return err
+	}
+	err = s.measure(ctx)
+	return errors.Join(err, s.finish())
+}
+
+// prepare makes the folder and opens the events, which do not count yet.
+func (s *session) prepare() error {
+	if err := s.makeDir(); err != nil {
+		return err
+	}
+	s.chooseRate()
+	k, err := readKallsyms(s.proc)
+	if err == nil {
+		s.kernel = k
+	}
+	if err := s.attach(); err != nil {
+		return err
+	}
+	s.res.Step = s.step
+	if err != nil && s.step <= StepSoftware && !s.opt.NoStacks && s.step != StepSwitch {
+		s.miss("names of kernel functions (/proc/kallsyms)", err, "sudo sysctl kernel.kptr_restrict=0")
+	}
+	s.chooseCounting()
+	if s.step > StepSoftware {
+		return nil
+	}
+	return s.openFile()
+}
+
+// chooseCounting says which records are switches.
+func (s *session) chooseCounting() {
+	s.outs = s.step == StepSwitch
+	if len(s.events) > 1 && !s.outs {
+		s.mains = map[uint64]bool{}
+		for _, id := range s.events[0].ids() {
+			s.mains[id] = true
+		}
+	}
+}
+
+func (s *session) note(format string, args ...any) {
+	s.res.Notes = append(s.res.Notes, fmt.Sprintf(format, args...))
+}
+
+// makeDir makes the folder of the captures, for its owner only: they hold
+// addresses. Under sudo it belongs to who called that.
+func (s *session) makeDir() error {
+	dir := s.opt.Dir
+	if dir == "" {
+		dir = fmt.Sprintf("ctxan-%s-%s", plainName(s.target.name), time.Now().Format("20060102-150405"))
+	}
+	err := os.Mkdir(dir, 0o700)
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return fmt.Errorf("%s: %w", dir, ErrExists)
+	case err != nil:
+		return fmt.Errorf("the folder of the captures: %w", err)
+	}
+	s.res.Dir = dir
+	return nil
+}
+
+// plainName leaves of a name what is harmless in that of a folder.
+func plainName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '_'
+	}, s)
+	return cmp.Or(strings.TrimLeft(s, ".-"), "target")
+}
+
+// openFile begins perf.data.
+func (s *session) openFile() error {
+	f, err := os.OpenFile(filepath.Join(s.res.Dir, "perf.data"), os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	s.file = f
+	var w writerAt = f
+	if s.opt.hooks.writer != nil {
+		w = s.opt.hooks.writer(w)
+	}
+	var attrs []wire.AttrIDs
+	for _, e := range s.events {
+		attrs = append(attrs, wire.AttrIDs{Attr: toWire(&e.attr), IDs: e.ids()})
+	}
+	s.w = wire.NewWriter(w, attrs)
+	return s.writeError()
+}
+
+func (s *session) writeError() error {
+	if s.w == nil || s.w.Err() == nil {
+		return nil
+	}
+	return &WriteError{"perf.data", s.w.Err()}
+}
+
+// measure counts and records until something ends it.
+func (s *session) measure(ctx context.Context) error {
+	s.env = newEnvironment(s)
+	s.before = s.target.takeSnapshot()
+	s.polled = s.before
+	err := s.save("threads-before.txt", s.before.write)
+	s.began = time.Now()
+	err = errors.Join(err, s.enable())
+	if s.target.cmd != nil {
+		s.target.cmd.release()
+	}
+	if s.w != nil {
+		s.describeStart()
+	}
+	err = errors.Join(err, s.save("environment.txt", s.env.write), s.loop(ctx))
+	s.res.Elapsed = time.Since(s.began)
+	return errors.Join(err, s.disable())
+}
+
+// enable begins with the counters, so that no switch is recorded that they
+// have not counted.
+func (s *session) enable() error {
+	var errs []error
+	for _, c := range s.counters {
+		for _, h := range c.handles {
+			errs = append(errs, enable(h.fd))
+		}
+	}
+	for _, e := range s.events {
+		for _, h := range e.handles {
+			errs = append(errs, enable(h.fd))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *session) disable() error {
+	var errs []error
+	for _, e := range s.events {
+		for _, h := range e.handles {
+			errs = append(errs, disable(h.fd))
+		}
+	}
+	for _, c := range s.counters {
+		for _, h := range c.handles {
+			errs = append(errs, disable(h.fd))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// describeStart writes what was there before the events.
+func (s *session) describeStart() {
+	a := toWire(&s.events[0].attr)
+	y := &synth{proc: s.proc, w: s.w, attr: &a, ids: buildIDs{s.proc, map[fileKey][]byte{}}}
+	y.idIndex(s.events)
+	y.kernel(s.kernel)
+	if s.target.kind == ofSystem {
+		y.threadMap([]int{-1})
+	} else {
+		y.threadMap(s.tids)
+	}
+	y.cpuMap(s.cpus)
+	for _, pid := range s.target.processes() {
+		y.process(pid)
+	}
+	s.w.Flush()
+}
+
+// tick is how often at least the rings are looked at, and the target.
+const tick = 100 * time.Millisecond
+
+// loop reads the rings until the end.
+func (s *session) loop(ctx context.Context) error {
+	wait := newWaiter(s.rings)
+	flushed := s.began
+	for {
+		if err := s.round(); err != nil {
+			return err
+		}
+		now := time.Now()
+		if now.Sub(flushed) > time.Second && s.w != nil {
+			s.w.Flush()
+			flushed = now
+		}
+		if err := s.writeError(); err != nil {
+			return err
+		}
+		if s.over(ctx, now) {
+			return nil
+		}
+		if err := s.sleep(ctx, wait, now); err != nil {
+			return err
+		}
+	}
+}
+
+// over reports whether the measurement is to end, and notes why.
+func (s *session) over(ctx context.Context, now time.Time) bool {
+	at := now.Sub(s.began)
+	if s.opt.Progress != nil {
+		p := Progress{Elapsed: at, Total: s.opt.Duration, Switches: s.res.Switches}
+		if s.w != nil {
+			p.Bytes = s.w.Size()
+		}
+		s.opt.Progress(p)
+	}
+	switch {
+	case ctx.Err() != nil:
+		s.res.Interrupt = true
+	case s.target.ended():
+		s.res.Ended = true
+	case s.opt.MaxSize > 0 && s.w != nil && s.w.Size() >= s.opt.MaxSize:
+		s.note("ended after %.1f s, as perf.data has its full size", at.Seconds())
+	case s.opt.Duration > 0 && at >= s.opt.Duration:
+	default:
+		return false
+	}
+	return true
+}
+
+// sleep waits for records, for the end of the measurement, or for the next look.
+func (s *session) sleep(ctx context.Context, wait *waiter, now time.Time) error {
+	d := tick
+	if s.opt.Duration > 0 {
+		d = min(d, max(s.opt.Duration-now.Sub(s.began), time.Millisecond))
+	}
+	if s.step == StepPolling {
+		next := s.target.takeSnapshot()
+		next.keep(s.polled)
+		s.polled = next
+	}
+	if len(s.rings) > 0 {
+		return wait.wait(int(d.Milliseconds()))
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+	return nil
+}
+
+// round reads each ring once.
+func (s *session) round() error {
+	total := 0
+	for _, r := range s.rings {
+		n, err := r.drain(s.record)
+		if err != nil {
+			return fmt.Errorf("reading the ring of CPU %d: %w", r.cpu, err)
+		}
+		total += n
+	}
+	if total > 0 {
+		s.w.Round()
+	}
+	if s.watch != nil && s.watch.grew {
+		s.watch.grew = false
+		s.refilter()
+	}
+	return nil
+}
+
+// refilter lets the wakeups of new threads pass that the filter does not cover.
+func (s *session) refilter() {
+	if !s.opt.Wakeups || s.target.kind == ofSystem {
+		return
+	}
+	s.tids = s.tids[:0]
+	for tid := range s.watch.tids {
+		s.tids = append(s.tids, int(tid))
+	}
+	filter := s.wakeFilter()
+	for _, e := range s.events[1:] {
+		if !slices.Contains(wakeEvents, e.name) {
+			continue
+		}
+		for i := range e.handles {
+			if err := setFilter(e.handles[i].fd, filter); err != nil {
+				return // the older filter stays
+			}
+		}
+	}
+}
+
+// record takes one record from a ring.
+func (s *session) record(t wire.Type, misc uint16, body []byte) {
+	if s.watch != nil && !s.watch.keep(t, body) {
+		s.unwritten++
+		return
+	}
+	switch t {
+	case wire.RecSample:
+		if !s.outs && len(body) >= bodyFixed && (s.mains == nil || s.mains[le.Uint64(body)]) {
+			s.res.Switches += le.Uint64(body[bodyPeriod:])
+		}
+	case wire.RecSwitch, wire.RecSwitchCPUWide:
+		if s.outs && misc&wire.MiscSwitchOut != 0 {
+			s.res.Switches++
+		}
+	case wire.RecLost, wire.RecLostSamples:
+		s.res.Lost += lostIn(t, body)
+	}
+	s.w.Raw(t, misc, body)
+}
+
+// finish reads what is left and writes the rest of the captures.
+func (s *session) finish() error {
+	err := s.drainAll()
+	s.after = s.target.takeSnapshot()
+	s.after.keep(s.polled)
+	for _, c := range s.counters {
+		if c.err == nil {
+			c.read()
+		}
+	}
+	if c := find(s.counters, "context-switches"); c != nil {
+		s.res.Counted, s.res.HasCount = c.value, true
+	}
+	s.env.end(s)
+	if s.target.cmd != nil {
+		s.endCommand()
+	}
+	return errors.Join(err, s.closeFile(), s.save("threads-after.txt", s.after.write), s.saveCounters(),
+		s.save("environment.txt", s.env.write), s.saveKallsyms(), s.saveSymbols(), s.own())
+}
+
+// endCommand waits for a command that has ended; one that has not goes on.
+func (s *session) endCommand() {
+	if s.target.cmd.ended() {
+		s.res.Exit = s.target.cmd.status()
+	}
+}
+
+// drainAll empties the rings. The events are off by now; the end of the target
+// can be told before its last records are there.
+func (s *session) drainAll() error {
+	for range 3 {
+		if err := s.round(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) closeFile() error {
+	if s.w == nil {
+		return nil
+	}
+	s.features(s.w)
+	err := s.w.Close()
+	if e := s.file.Close(); err == nil {
+		err = e
+	}
+	s.file, s.w = nil, nil
+	if err != nil {
+		return &WriteError{"perf.data", err}
+	}
+	return nil
+}
+
+// save writes a file whole: under another name first.
+func (s *session) save(name string, write func(io.Writer) error) error {
+	full := filepath.Join(s.res.Dir, name)
+	f, err := os.OpenFile(full+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		err = write(f)
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}
+	if err == nil {
+		err = os.Rename(full+".part", full)
+	}
+	if err != nil {
+		_ = os.Remove(full + ".part") // the error that counts is the one above
+		return &WriteError{name, err}
+	}
+	return nil
+}
+
+func (s *session) saveCounters() error {
+	if !slices.ContainsFunc(s.counters, (*counter).counted) {
+		return nil
+	}
+	text := statFile(s.counters, s.target.statOf(s.opt.Command), s.began, s.res.Elapsed)
+	return s.save("perf-stat.txt", func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+func (s *session) saveKallsyms() error {
+	if s.kernel == nil || s.step > StepSoftware {
+		return nil
+	}
+	if err := s.kernel.save(filepath.Join(s.res.Dir, "kallsyms.gz")); err != nil {
+		return &WriteError{"kallsyms.gz", err}
+	}
+	return nil
+}
+
+// own gives the captures to the user who called sudo.
+func (s *session) own() error {
+	uid, e1 := strconv.Atoi(os.Getenv("SUDO_UID"))
+	gid, e2 := strconv.Atoi(os.Getenv("SUDO_GID"))
+	if e1 != nil || e2 != nil || os.Geteuid() != 0 {
+		return nil
+	}
+	return filepath.WalkDir(s.res.Dir, func(p string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(p, uid, gid))
+	})
+}
+
+// close detaches from the target.
+func (s *session) close() error {
+	var errs []error
+	for _, e := range s.events {
+		errs = append(errs, closeHandles(e))
+	}
+	for _, c := range s.counters {
+		errs = append(errs, c.close())
+	}
+	errs = append(errs, closeRings(s.rings), s.target.close())
+	if s.file != nil {
+		errs = append(errs, s.file.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// cmdline is the command line as a reader of perf.data understands it: the
+// target first, each other option one word.
+func (s *session) cmdline() []string {
+	out := []string{"ctxan", "record"}
+	ids := make([]string, len(s.target.ids))
+	for i, id := range s.target.ids {
+		ids[i] = strconv.Itoa(id)
+	}
+	switch s.target.kind {
+	case ofProcess:
+		out = append(out, "-p", strings.Join(ids, ","))
+	case ofThread:
+		out = append(out, "-t", strings.Join(ids, ","))
+	case ofSystem:
+		out = append(out, "-a")
+	case ofCgroup:
+		out = append(out, "--cgroup", s.target.cgroup.Name())
+	}
+	if s.opt.Duration > 0 {
+		out = append(out, "--duration="+s.opt.Duration.String())
+	}
+	for name, on := range map[string]bool{"--no-stacks": s.opt.NoStacks, "--wakeups": s.opt.Wakeups, "--timers": s.opt.Timers} {
+		if on {
+			out = append(out, name)
+		}
+	}
+	if s.target.kind == ofCommand {
+		out = append(append(out, "--"), s.opt.Command...)
+	}
+	return out
+}
