@@ -18,7 +18,6 @@ type command struct {
 	gone   chan struct{} // closed when it has ended
 	once   sync.Once
 	err    error // of Wait, when gone
-	detach error
 }
 
 // startStopped starts the command and stops it when it has its own program but
@@ -55,11 +54,10 @@ func (c *command) run(started chan<- error) {
 		}
 		started <- nil
 		<-c.resume
-		c.detach = unix.PtraceDetach(c.cmd.Process.Pid)
-		return nil
+		return unix.PtraceDetach(c.cmd.Process.Pid)
 	}()
 	if c.cmd.Process != nil {
-		err = c.cmd.Wait()
+		err = errors.Join(err, c.cmd.Wait())
 	}
 	c.err = err
 }
@@ -93,14 +91,6 @@ func (c *command) ended() bool {
 	default:
 		return false
 	}
-}
-
-// signal sends a signal to the command if it is there.
-func (c *command) signal(s syscall.Signal) error {
-	if c.ended() {
-		return nil
-	}
-	return c.cmd.Process.Signal(s)
 }
 
 // kill ends a command that never came to run.

@@ -88,7 +88,6 @@ type watch struct {
 	self    *rawField            // prev_pid of sched_switch
 	trailer wire.Trailer
 	grew    bool // a thread was added
-	buf     []byte
 }
 
 // rawField is where a sample has a field of a tracepoint.

@@ -31,15 +31,6 @@ func (p procfs) line(parts ...any) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// number reads a file of one number.
-func (p procfs) number(def int, parts ...any) int {
-	n, err := strconv.Atoi(p.line(parts...))
-	if err != nil {
-		return def
-	}
-	return n
-}
-
 // numbers lists the entries of a folder that are numbers, ascending.
 func numbers(dir string) ([]int, error) {
 	f, err := os.Open(dir)
