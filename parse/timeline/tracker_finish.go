@@ -135,7 +135,7 @@ func (t *Tracker) stats(x *task) evidence.TaskStats {
 	}
 	x.countInto(&s)
 	t.durationsInto(x, &s)
-	if t.allWakes && t.sawWakeups() {
+	if t.allWakes && t.hasWakeup {
 		s.Wakeups = evidence.Some(uint64(x.wakeups))
 	}
 	if t.opt.SystemWide && t.hasMigrate {

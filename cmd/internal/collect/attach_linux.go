@@ -331,7 +331,9 @@ func (s *session) openExtra(name string, places []place, filter string) error {
 	if err != nil {
 		return &tracefsError{err}
 	}
-	e := &event{name: name, attr: recorded(newAttr(unix.PERF_TYPE_TRACEPOINT, id), unix.PERF_SAMPLE_RAW)}
+	// perf warns when some events have call chains and others none: these have empty ones.
+	e := &event{name: name, attr: recorded(newAttr(unix.PERF_TYPE_TRACEPOINT, id), unix.PERF_SAMPLE_RAW|s.chains())}
+	e.attr.Bits |= unix.PerfBitExcludeCallchainKernel | unix.PerfBitExcludeCallchainUser
 	if err := s.openAt(e, places); err != nil {
 		return err
 	}
