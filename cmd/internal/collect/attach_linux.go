@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,9 @@ func (s *session) attach() error {
 		return err
 	}
 	s.openMore()
+	if n := len(slices.DeleteFunc(s.target.threads(), func(tid int) bool { return slices.Contains(s.tids, tid) })); n > 0 && !s.target.perCPU() && !s.filtered {
+		s.note("%d threads began while events were attached to the others: those made by a thread that had none yet are not in the records", n)
+	}
 	return nil
 }
 
@@ -421,7 +425,11 @@ func (s *session) openCounters() {
 		if s.target.perCPU() {
 			c.attr.Bits &^= unix.PerfBitInherit
 		}
-		c.open(s.o, places)
+		var leaders *counter
+		if i > 0 && !s.target.perCPU() && s.counters[0].err == nil {
+			leaders = s.counters[0]
+		}
+		c.open(s.o, places, leaders)
 	}
 	if c := s.counters[0]; c.err != nil {
 		s.miss("counters (layer 1)", c.err, fixPerf(s.proc, c.err))

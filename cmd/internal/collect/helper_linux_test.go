@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -69,18 +70,22 @@ func helper(mode string) *exec.Cmd {
 	return cmd
 }
 
-// sleepers runs n threads, each of which sleeps 20 ms at a time, until it is killed.
+// sleepers runs n threads, each of which sleeps 100 ms at a time, until it is killed.
 func sleepers(n int) {
+	var up sync.WaitGroup
+	up.Add(n)
 	for range n {
 		go func() {
 			runtime.LockOSThread()
+			up.Done()
 			for {
-				t := unix.Timespec{Nsec: 20e6}
+				t := unix.Timespec{Nsec: 100e6}
 				_ = unix.Nanosleep(&t, nil)
 			}
 		}()
 	}
-	time.Sleep(300 * time.Millisecond)
+	up.Wait()
+	time.Sleep(200 * time.Millisecond) // the runtime starts some of its own
 	fmt.Println("ready")
 	time.Sleep(time.Minute)
 }

@@ -55,7 +55,8 @@ func counts(t *testing.T, opt Options, out string) error {
 	if res.Step != StepTracepoint || len(res.Missing) > 0 || res.Lost > 0 || !res.Ended || res.Exit != 0 {
 		t.Errorf("result %+v", res)
 	}
-	if res.Switches != res.Counted {
+	// Events of CPUs also see the last switch of a task that ends.
+	if more := res.Switches - res.Counted; more != 0 && (opt.hooks.fds == 0 || more > 2) {
 		t.Errorf("%d switches recorded, %d counted", res.Switches, res.Counted)
 	}
 	set := read(t, filepath.Join(res.Dir, "perf.data"))
@@ -240,7 +241,10 @@ func TestManyThreads(t *testing.T) {
 			if res.Step != StepTracepoint || len(res.Missing) > 0 || res.Lost > 0 {
 				t.Errorf("result %+v", res)
 			}
-			if d := float64(res.Switches)/float64(res.Counted) - 1; d > 0.02 || d < -0.02 {
+			t.Logf("%d switches recorded, %d counted, in %v", res.Switches, res.Counted, res.Elapsed)
+			// Events of CPUs are on at once, those of threads one after the other.
+			allowed := map[string]float64{"threads": 0.02, "CPUs": 0.15}[name]
+			if d := float64(res.Switches)/float64(res.Counted) - 1; d > allowed || d < -allowed {
 				t.Errorf("%d switches recorded, %d counted", res.Switches, res.Counted)
 			}
 			seen := map[int]bool{}

@@ -26,6 +26,12 @@ type opener struct {
 // open opens an event of a thread (-1: all) on a CPU (-1: any). It goes through
 // go-perf where that can express the attribute.
 func (o *opener) open(a *unix.PerfEventAttr, pid, cpu, flags int) (handle, error) {
+	return o.openIn(a, pid, cpu, flags, nil)
+}
+
+// openIn is open for a member of a group, which counts when its leader does.
+// The leader is one of go-perf's.
+func (o *opener) openIn(a *unix.PerfEventAttr, pid, cpu, flags int, leader *perf.Event) (handle, error) {
 	h := handle{cpu: cpu, tid: pid}
 	if flags&unix.PERF_FLAG_PID_CGROUP != 0 {
 		h.tid = -1
@@ -36,7 +42,10 @@ func (o *opener) open(a *unix.PerfEventAttr, pid, cpu, flags int) (handle, error
 		}
 	}
 	if pa, ok := toPerf(a); ok {
-		return h.viaPerf(pa, pid, cpu, flags)
+		return h.viaPerf(pa, pid, cpu, flags, leader)
+	}
+	if leader != nil {
+		return h, errors.New("the attribute of a counter is not one of go-perf's")
 	}
 	fd, err := unix.PerfEventOpen(a, pid, cpu, -1, flags|unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
@@ -49,8 +58,8 @@ func (o *opener) open(a *unix.PerfEventAttr, pid, cpu, flags int) (handle, error
 	return h, nil
 }
 
-func (h handle) viaPerf(a *perf.Attr, pid, cpu, flags int) (handle, error) {
-	ev, err := perf.OpenWithFlags(a, pid, cpu, nil, flags)
+func (h handle) viaPerf(a *perf.Attr, pid, cpu, flags int, leader *perf.Event) (handle, error) {
+	ev, err := perf.OpenWithFlags(a, pid, cpu, leader, flags)
 	if err != nil {
 		return h, err
 	}

@@ -197,8 +197,9 @@ func (s *session) measure(ctx context.Context) error {
 	s.before = s.target.takeSnapshot()
 	s.polled = s.before
 	err := s.save("threads-before.txt", s.before.write)
-	s.began = time.Now()
-	err = errors.Join(err, s.enable())
+	var e error
+	s.began, e = s.switchAll(enable)
+	err = errors.Join(err, e)
 	if s.target.cmd != nil {
 		s.target.cmd.release()
 	}
@@ -206,40 +207,43 @@ func (s *session) measure(ctx context.Context) error {
 		s.describeStart()
 	}
 	err = errors.Join(err, s.save("environment.txt", s.env.write), s.loop(ctx))
-	s.res.Elapsed = time.Since(s.began)
-	return errors.Join(err, s.disable())
+	ended, e := s.switchAll(disable)
+	s.res.Elapsed = ended.Sub(s.began)
+	return errors.Join(err, e)
 }
 
-// enable begins with the counters, so that no switch is recorded that they
-// have not counted.
-func (s *session) enable() error {
-	var errs []error
+// switchAll turns everything on or off, thread by thread in the same order, so
+// that the counters and the records of a thread are of the same time, and all
+// threads are measured for as long. It returns the middle of the time it took.
+func (s *session) switchAll(f func(fd int) error) (time.Time, error) {
+	began := time.Now()
+	byTID := map[int][]int{}
+	var order []int
+	add := func(h *handle) {
+		if _, have := byTID[h.tid]; !have {
+			order = append(order, h.tid)
+		}
+		byTID[h.tid] = append(byTID[h.tid], h.fd)
+	}
 	for _, c := range s.counters {
-		for _, h := range c.handles {
-			errs = append(errs, enable(h.fd))
+		for i := range c.handles {
+			if c.attr.Bits&unix.PerfBitDisabled != 0 { // members follow their leaders
+				add(&c.handles[i])
+			}
 		}
 	}
 	for _, e := range s.events {
-		for _, h := range e.handles {
-			errs = append(errs, enable(h.fd))
+		for i := range e.handles {
+			add(&e.handles[i])
 		}
 	}
-	return errors.Join(errs...)
-}
-
-func (s *session) disable() error {
 	var errs []error
-	for _, e := range s.events {
-		for _, h := range e.handles {
-			errs = append(errs, disable(h.fd))
+	for _, tid := range order {
+		for _, fd := range byTID[tid] {
+			errs = append(errs, f(fd))
 		}
 	}
-	for _, c := range s.counters {
-		for _, h := range c.handles {
-			errs = append(errs, disable(h.fd))
-		}
-	}
-	return errors.Join(errs...)
+	return began.Add(time.Since(began) / 2), errors.Join(errs...)
 }
 
 // describeStart writes what was there before the events.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	perf "github.com/elastic/go-perf"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,13 +50,27 @@ func newCounters() []*counter {
 // context-switches and cpu-migrations happen in the kernel, and count nothing.
 var userOnly = map[string]bool{"task-clock": true, "page-faults": true, "cycles": true, "instructions": true, "branches": true, "branch-misses": true}
 
-// open opens the counter at every place. Threads that are gone are left out.
-func (c *counter) open(o *opener, places []place) {
+// open opens the counter at every place, as a member of the group that the
+// leaders' counter leads there, so that one call turns all of a thread's on and
+// off. A counter of the processor does not join: such a group would count
+// nothing where its counters are too many. Threads that are gone are left out.
+func (c *counter) open(o *opener, places []place, leaders *counter) {
+	lead := map[place]*perf.Event{}
+	if leaders != nil && c.attr.Type == unix.PERF_TYPE_SOFTWARE {
+		c.attr.Bits &^= unix.PerfBitDisabled
+		for _, h := range leaders.handles {
+			lead[place{h.tid, h.cpu, 0}] = h.ev
+		}
+	}
 	for _, p := range places {
-		h, err := o.open(&c.attr, p.pid, p.cpu, p.flags)
+		group := lead[place{p.pid, p.cpu, 0}]
+		h, err := o.openIn(&c.attr, p.pid, p.cpu, p.flags, group)
 		if errors.Is(err, unix.EACCES) && len(c.handles) == 0 && userOnly[c.name] && c.attr.Bits&unix.PerfBitExcludeKernel == 0 {
 			c.attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
-			h, err = o.open(&c.attr, p.pid, p.cpu, p.flags)
+			h, err = o.openIn(&c.attr, p.pid, p.cpu, p.flags, group)
+		}
+		if group != nil && errors.Is(err, unix.EINVAL) { // its leader ended
+			err = unix.ESRCH
 		}
 		switch {
 		case err == nil:
