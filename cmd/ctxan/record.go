@@ -79,7 +79,7 @@ func (r *recordFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&r.opt.Timers, "timers", false, "also record the timers that the target starts: the sleeps it asks for")
 	fs.StringVar(&r.maxSize, "max-size", "", "end when perf.data has this size: 500M, 2G")
 	fs.Float64Var(&r.opt.OverheadLimit, "overhead-limit", 0, "percent of the target's CPU time that tracing may cost: above it, one switch in N is recorded and scaled up")
-	fs.BoolVar(&r.forward, "forward-status", false, "exit with the status of the command")
+	fs.BoolVar(&r.forward, "forward-status", false, "wait for the command and exit with its status, unless that is 0")
 }
 
 // options turns the flags into what collect takes.
@@ -207,8 +207,10 @@ func recordMain(f *flags, r *recordFlags, args []string, std stdio) error {
 		return err
 	}
 	err = analyzeRecorded(f, res, std)
-	if r.forward && res.Exit != 0 {
-		return statusError(res.Exit)
+	if r.forward && res.Wait != nil {
+		if status := res.Wait(); status != 0 {
+			return statusError(status)
+		}
 	}
 	return err
 }

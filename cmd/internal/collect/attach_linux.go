@@ -33,6 +33,7 @@ func (s *session) attach() error {
 	rings, err := openRings(s.o, s.cpus, s.clock, s.ringPages())
 	if err != nil {
 		s.miss("records of switches (ring buffers)", err, fixPerf(s.proc, err))
+		s.step = s.without()
 		return nil
 	}
 	s.rings = rings
@@ -66,7 +67,12 @@ func (s *session) climb() Step {
 		}
 		s.miss(try.what, err, s.fix(err))
 	}
-	if find := s.counterOpened(); find {
+	return s.without()
+}
+
+// without is the step of a measurement without records.
+func (s *session) without() Step {
+	if s.counterOpened() {
 		return StepCounters
 	}
 	return StepPolling

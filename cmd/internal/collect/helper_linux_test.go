@@ -263,7 +263,7 @@ func near(got, want int) bool {
 	return max(d, -d) <= max(3, want/100)
 }
 
-// hookedKill is kill -9.
+// kill9 is kill -9.
 func kill9(t testing.TB, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

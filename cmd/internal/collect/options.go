@@ -82,10 +82,11 @@ type Result struct {
 	Counted   uint64 // by the context-switches counter; valid with HasCount
 	HasCount  bool
 	Elapsed   time.Duration
-	Interrupt bool // ended by the caller before its time
-	Ended     bool // ended because the target did
-	Exit      int  // status of the command: 128+N when signal N ended it
-	Unstacked bool // call chains were not wanted
+	Interrupt bool       // ended by the caller before its time
+	Ended     bool       // ended because the target did
+	Exit      int        // status of the command: 128+N when signal N ended it
+	Wait      func() int `json:"-"` // waits for the command and returns its status; nil without one
+	Unstacked bool       // call chains were not wanted
 }
 
 // Silent reports whether the counter saw switches of which none was recorded.

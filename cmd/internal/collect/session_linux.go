@@ -102,22 +102,32 @@ func (s *session) prepare() error {
 		return err
 	}
 	s.chooseRate()
-	k, err := readKallsyms(s.proc)
-	if err == nil {
-		s.kernel = k
-	}
 	if err := s.attach(); err != nil {
 		return err
 	}
 	s.res.Step = s.step
-	if err != nil && s.step <= StepSoftware && !s.opt.NoStacks && s.step != StepSwitch {
-		s.miss("names of kernel functions (/proc/kallsyms)", err, "sudo sysctl kernel.kptr_restrict=0")
-	}
+	s.readKernel()
 	s.chooseCounting()
 	if s.step > StepSoftware {
 		return nil
 	}
 	return s.openFile()
+}
+
+// readKernel takes the kernel's symbols, where call chains go through it.
+func (s *session) readKernel() {
+	chains := slices.ContainsFunc(s.events, func(e *event) bool {
+		return e.attr.Sample_type&unix.PERF_SAMPLE_CALLCHAIN != 0 && e.attr.Bits&unix.PerfBitExcludeCallchainKernel == 0
+	})
+	if !chains {
+		return
+	}
+	k, err := readKallsyms(s.proc)
+	if err != nil {
+		s.miss("names of kernel functions (/proc/kallsyms)", err, "sudo sysctl kernel.kptr_restrict=0")
+		return
+	}
+	s.kernel = k
 }
 
 // chooseCounting says which records are switches.
@@ -423,11 +433,15 @@ func (s *session) finish() error {
 		s.save("environment.txt", s.env.write), s.saveKallsyms(), s.saveSymbols(), s.own())
 }
 
-// endCommand waits for a command that has ended; one that has not goes on.
+// endCommand takes the status of a command that has ended; one that has not
+// goes on.
 func (s *session) endCommand() {
+	s.res.Wait = s.target.cmd.status
 	if s.target.cmd.ended() {
 		s.res.Exit = s.target.cmd.status()
+		return
 	}
+	s.note("the command goes on, as process %d", s.target.cmd.pid())
 }
 
 // drainAll empties the rings. The events are off by now; the end of the target
@@ -489,7 +503,7 @@ func (s *session) saveCounters() error {
 }
 
 func (s *session) saveKallsyms() error {
-	if s.kernel == nil || s.step > StepSoftware {
+	if s.kernel == nil {
 		return nil
 	}
 	if err := s.kernel.save(filepath.Join(s.res.Dir, "kallsyms.gz")); err != nil {
