@@ -33,7 +33,7 @@ func (c *caseBuild) linkMacro() Link {
 		l.Claim, l.Capture = Textf("Not measured, and the trace lost too much to tell."), evidence.Some(captureMacro(&c.facts))
 		return l
 	}
-	if !c.facts.Has.Counters {
+	if !c.facts.Has.Counters || m.FromTrace { // or none of the switches
 		l.Capture = evidence.Some(captureMacro(&c.facts))
 		if m.FromTrace && m.Grade != GradeNone {
 			l.Claim = Textf("%s This is the trace's own sum, no second measurement.", l.Claim)

@@ -123,8 +123,11 @@ func (c *counter) close() error {
 	return errors.Join(errs...)
 }
 
-// counted reports whether the counter has a value.
-func (c *counter) counted() bool { return c.err == nil && c.running > 0 }
+// counted reports whether the counter has a value. A software counter of tasks
+// that never ran has one, 0; one of the processor's may have had no room.
+func (c *counter) counted() bool {
+	return c.err == nil && (c.running > 0 || c.attr.Type == unix.PERF_TYPE_SOFTWARE)
+}
 
 // status is what perf prints in the place of a value.
 func (c *counter) status() string {
