@@ -39,14 +39,16 @@ func TestMain(m *testing.M) {
 	case "sleep":
 		time.Sleep(time.Minute)
 	case "record":
-		recordHelper(arg, hooks{})
+		recordHelper(arg, false)
+	case "record-plain":
+		recordHelper(arg, true)
 	case "seccomp":
 		errno, rest, _ := strings.Cut(arg, ":")
 		if err := denyPerf(atoi(errno)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(3)
 		}
-		recordHelper(rest, hooks{})
+		recordHelper(rest, false)
 	}
 	os.Exit(0)
 }
@@ -91,9 +93,9 @@ func sleepers(n int) {
 }
 
 // recordHelper measures as "DIR:PID:MS" says and prints the result.
-func recordHelper(arg string, h hooks) {
+func recordHelper(arg string, noStacks bool) {
 	f := strings.Split(arg, ":")
-	res, err := Run(context.Background(), Options{PIDs: []int{atoi(f[1])}, Dir: f[0], Duration: time.Duration(atoi(f[2])) * time.Millisecond, hooks: h})
+	res, err := Run(context.Background(), Options{PIDs: []int{atoi(f[1])}, Dir: f[0], Duration: time.Duration(atoi(f[2])) * time.Millisecond, NoStacks: noStacks})
 	out := struct {
 		Result *Result
 		Err    string
