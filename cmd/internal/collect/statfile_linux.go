@@ -35,7 +35,7 @@ func statLine(c *counter, list []*counter, elapsed time.Duration) string {
 		line += " # " + s
 	}
 	if c.running < c.enabled {
-		line = fmt.Sprintf("%-88s (%.2f%%)", line, 100*float64(c.running)/float64(c.enabled))
+		line = fmt.Sprintf("%-87s (%.2f%%)", line, 100*float64(c.running)/float64(c.enabled))
 	}
 	return line
 }
@@ -56,9 +56,9 @@ func shadow(c *counter, list []*counter, elapsed time.Duration) string {
 	case "cycles":
 		s = ratio("task-clock", "%8.3f GHz", 1)
 	case "instructions":
-		s = ratio("cycles", "%8.2f  insn per cycle", 1)
+		s = ratio("cycles", "%7.2f  insn per cycle", 1)
 	case "branch-misses":
-		s = ratio("branches", "%8.2f%% of all branches", 100)
+		s = ratio("branches", "%7.2f%% of all branches", 100)
 	}
 	if base := find(list, "task-clock"); s == "" && base != nil && base.value > 0 {
 		s = rate(v / float64(base.value) * 1e9)
