@@ -75,6 +75,7 @@ type ThreadFact struct {
 	OffCPU          *evidence.Histogram
 	Preempt         *evidence.Histogram
 	States          *[evidence.NumStates]uint64
+	Ended           bool // within the capture
 	WakeCtx         *[evidence.NumWakeContexts]uint64
 	Wakeups         evidence.Opt[uint64]
 	Wakers          []evidence.Waker    // the most frequent; their counts may not add up to Wakeups

@@ -233,6 +233,7 @@ func (f *ThreadFact) addDetail(t *evidence.TaskStats) {
 			*h.dst = *h.src
 		}
 	}
+	f.Ended = f.Ended || t.Ended
 	if f.WakeCtx == nil {
 		f.WakeCtx = t.WakeCtx
 	}
