@@ -37,6 +37,7 @@ func (s *session) attach() error {
 		return nil
 	}
 	s.rings = rings
+	s.tids = s.target.threads() // as many as there are by now
 	s.step = s.climb()
 	if s.step > StepSoftware {
 		err := closeRings(s.rings)

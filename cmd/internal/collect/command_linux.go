@@ -84,15 +84,6 @@ func (c *command) pid() int { return c.cmd.Process.Pid }
 // release lets the command run.
 func (c *command) release() { c.once.Do(func() { close(c.resume) }) }
 
-func (c *command) ended() bool {
-	select {
-	case <-c.gone:
-		return true
-	default:
-		return false
-	}
-}
-
 // kill ends a command that never came to run.
 func (c *command) kill() {
 	_ = c.cmd.Process.Kill() // it may have ended by itself

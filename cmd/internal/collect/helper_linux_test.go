@@ -191,6 +191,7 @@ func start(t testing.TB, cmd *exec.Cmd) int {
 	done := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(done) }() // killed, as a rule
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-done })
+	time.Sleep(100 * time.Millisecond) // until it has its threads
 	return cmd.Process.Pid
 }
 

@@ -103,24 +103,51 @@ func (r *ring) drain(f func(t wire.Type, misc uint16, body []byte)) (int, error)
 	return n, nil
 }
 
-// waiter sleeps until a ring is worth reading.
-type waiter struct{ fds []unix.PollFd }
+// waiter sleeps until a ring is worth reading or a process ends.
+type waiter struct {
+	fds   []unix.PollFd
+	rings int // of fds, how many come first
+}
 
-func newWaiter(rings []*ring) *waiter {
-	w := &waiter{}
+// newWaiter waits for rings, and for the end of processes where the kernel can
+// tell of it (since Linux 5.3).
+func newWaiter(rings []*ring, pids []int) *waiter {
+	w := &waiter{rings: len(rings)}
 	for _, r := range rings {
 		w.fds = append(w.fds, unix.PollFd{Fd: int32(r.h.fd), Events: unix.POLLIN})
+	}
+	for _, pid := range pids[:min(len(pids), 64)] {
+		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+			w.fds = append(w.fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		}
 	}
 	return w
 }
 
-// wait returns when a ring is a quarter full, or after some milliseconds.
+// wait returns when a ring is a quarter full, when a process ended, or after
+// some milliseconds.
 func (w *waiter) wait(ms int) error {
 	_, err := unix.Poll(w.fds, ms)
 	if errors.Is(err, unix.EINTR) {
 		return nil
 	}
+	for i := w.rings; i < len(w.fds); i++ {
+		if f := &w.fds[i]; f.Revents != 0 && f.Fd >= 0 { // it would be ready for ever
+			err = errors.Join(err, unix.Close(int(f.Fd)))
+			f.Fd = -1
+		}
+	}
 	return err
+}
+
+func (w *waiter) close() error {
+	var errs []error
+	for i := w.rings; i < len(w.fds); i++ {
+		if fd := w.fds[i].Fd; fd >= 0 {
+			errs = append(errs, unix.Close(int(fd)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // lostIn returns how many records a LOST or LOST_SAMPLES record says were lost.

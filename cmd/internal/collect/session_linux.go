@@ -278,8 +278,13 @@ func (s *session) describeStart() {
 const tick = 100 * time.Millisecond
 
 // loop reads the rings until the end.
-func (s *session) loop(ctx context.Context) error {
-	wait := newWaiter(s.rings)
+func (s *session) loop(ctx context.Context) (err error) {
+	var ends []int
+	if s.target.kind == ofProcess || s.target.kind == ofCommand {
+		ends = s.target.ids
+	}
+	wait := newWaiter(s.rings, ends)
+	defer func() { err = errors.Join(err, wait.close()) }()
 	flushed := s.began
 	for {
 		if err := s.round(); err != nil {
@@ -296,7 +301,7 @@ func (s *session) loop(ctx context.Context) error {
 		if s.over(ctx, now) {
 			return nil
 		}
-		if err := s.sleep(ctx, wait, now); err != nil {
+		if err := s.sleep(wait, now); err != nil {
 			return err
 		}
 	}
@@ -327,7 +332,7 @@ func (s *session) over(ctx context.Context, now time.Time) bool {
 }
 
 // sleep waits for records, for the end of the measurement, or for the next look.
-func (s *session) sleep(ctx context.Context, wait *waiter, now time.Time) error {
+func (s *session) sleep(wait *waiter, now time.Time) error {
 	d := tick
 	if s.opt.Duration > 0 {
 		d = min(d, max(s.opt.Duration-now.Sub(s.began), time.Millisecond))
@@ -337,16 +342,7 @@ func (s *session) sleep(ctx context.Context, wait *waiter, now time.Time) error 
 		next.keep(s.polled)
 		s.polled = next
 	}
-	if len(s.rings) > 0 {
-		return wait.wait(int(d.Milliseconds()))
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-	return nil
+	return wait.wait(int(d.Milliseconds()))
 }
 
 // round reads each ring once.
@@ -437,7 +433,7 @@ func (s *session) finish() error {
 // goes on.
 func (s *session) endCommand() {
 	s.res.Wait = s.target.cmd.status
-	if s.target.cmd.ended() {
+	if s.res.Ended {
 		s.res.Exit = s.target.cmd.status()
 		return
 	}

@@ -173,8 +173,6 @@ func (t *target) ended() bool {
 	switch t.kind {
 	case ofSystem, ofCgroup:
 		return false
-	case ofCommand:
-		return t.cmd.ended()
 	}
 	return !slices.ContainsFunc(t.ids, t.proc.alive)
 }
