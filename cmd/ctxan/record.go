@@ -246,6 +246,10 @@ func recordProblem(f *flags, res *collect.Result, err error, std stdio) error {
 // and records contradict each other.
 func analyzeRecorded(f *flags, res *collect.Result, std stdio) error {
 	err := analyzeArgs(f, []string{res.Dir}, std)
+	var status statusError
+	if errors.As(err, &status) && status == exitNoEvidence {
+		return statusError(exitNotMeasured)
+	}
 	if !res.Silent() {
 		return err
 	}
