@@ -22,7 +22,7 @@ type place struct{ pid, cpu, flags int }
 const maxTaskEvents = 4096
 
 // attach opens what the rights allow, from the best step down.
-func (s *session) attach() error {
+func (s *measurement) attach() error {
 	s.monotonic = !slowClock() || s.opt.Timers
 	s.tids = s.target.threads()
 	if s.target.kind != ofSystem && len(s.tids) == 0 && s.target.kind != ofCgroup {
@@ -52,7 +52,7 @@ func (s *session) attach() error {
 }
 
 // climb opens the best kind of switch event that is allowed.
-func (s *session) climb() Step {
+func (s *measurement) climb() Step {
 	for _, try := range []struct {
 		step Step
 		open func() error
@@ -72,21 +72,21 @@ func (s *session) climb() Step {
 }
 
 // without is the step of a measurement without records.
-func (s *session) without() Step {
+func (s *measurement) without() Step {
 	if s.counterOpened() {
 		return StepCounters
 	}
 	return StepPolling
 }
 
-func (s *session) miss(what string, why error, fix string) {
+func (s *measurement) miss(what string, why error, fix string) {
 	s.res.Missing = append(s.res.Missing, Missing{what, explain(s.proc, why), fix})
 }
 
 // errNamespace is why tracepoints are of no use in a container's PID namespace.
 var errNamespace = errors.New("its thread ids are those outside of this PID namespace")
 
-func (s *session) openTracepoint() error {
+func (s *measurement) openTracepoint() error {
 	if s.inNS {
 		return errNamespace
 	}
@@ -111,7 +111,7 @@ func (s *session) openTracepoint() error {
 	return s.describe("sched:sched_switch")
 }
 
-func (s *session) chains() uint64 {
+func (s *measurement) chains() uint64 {
 	if s.opt.NoStacks {
 		return 0
 	}
@@ -121,7 +121,7 @@ func (s *session) chains() uint64 {
 // openSwitches opens the event that every user may have of their own tasks: one
 // that counts nothing and tells of each switch. Samples of the software event
 // give the call chains where the kernel may be looked at.
-func (s *session) openSwitches() error {
+func (s *measurement) openSwitches() error {
 	e := &event{name: "dummy", attr: recorded(newAttr(unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_DUMMY), 0)}
 	e.attr.Bits |= tracking | bitBuildID | unix.PerfBitContextSwitch
 	err := s.openMain(e)
@@ -146,7 +146,7 @@ func (s *session) openSwitches() error {
 }
 
 // software is the event whose every count is a switch-out, with its call chain.
-func (s *session) software() *event {
+func (s *measurement) software() *event {
 	e := &event{name: "context-switches", attr: recorded(newAttr(unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_CONTEXT_SWITCHES), s.chains())}
 	if e.attr.Sample = 1; s.every > 1 {
 		e.attr.Sample = s.every
@@ -154,7 +154,7 @@ func (s *session) software() *event {
 	return e
 }
 
-func (s *session) openSoftware() error {
+func (s *measurement) openSoftware() error {
 	e := s.software()
 	e.attr.Bits |= tracking | bitBuildID
 	return s.openMain(e)
@@ -162,7 +162,7 @@ func (s *session) openSoftware() error {
 
 // openMain opens the event that every measurement has: of the target's threads
 // or, where they are too many, of all CPUs, of which the target's records are kept.
-func (s *session) openMain(e *event) error {
+func (s *measurement) openMain(e *event) error {
 	s.places = s.taskPlaces()
 	many := !s.target.perCPU() && len(s.places) > s.most()
 	if many {
@@ -184,7 +184,7 @@ func (s *session) openMain(e *event) error {
 	return nil
 }
 
-func (s *session) most() int {
+func (s *measurement) most() int {
 	if s.opt.hooks.fds > 0 {
 		return s.opt.hooks.fds
 	}
@@ -199,7 +199,7 @@ func cpuPlaces(cpus []int) []place {
 	return out
 }
 
-func (s *session) taskPlaces() []place {
+func (s *measurement) taskPlaces() []place {
 	switch s.target.kind {
 	case ofSystem:
 		return cpuPlaces(s.cpus)
@@ -221,7 +221,7 @@ func (s *session) taskPlaces() []place {
 
 // openAt opens an event at every place and sends its records into the rings.
 // Threads that are gone are left out; none left is an error.
-func (s *session) openAt(e *event, places []place) (err error) {
+func (s *measurement) openAt(e *event, places []place) (err error) {
 	s.clock(&e.attr)
 	ring := map[int]int{}
 	for _, r := range s.rings {
@@ -266,7 +266,7 @@ func closeHandles(e *event) error {
 
 // clock makes an event tell the time by CLOCK_MONOTONIC, which other captures
 // can be put beside, unless that is slow to read.
-func (s *session) clock(a *unix.PerfEventAttr) {
+func (s *measurement) clock(a *unix.PerfEventAttr) {
 	if s.monotonic {
 		a.Bits |= unix.PerfBitUseClockID
 		a.Clockid = unix.CLOCK_MONOTONIC
@@ -281,7 +281,7 @@ func slowClock() bool {
 }
 
 // describe keeps the formats of tracepoints for the file.
-func (s *session) describe(names ...string) error {
+func (s *measurement) describe(names ...string) error {
 	got, err := s.fs.formats(names)
 	if err != nil {
 		return &tracefsError{err}
@@ -296,7 +296,7 @@ func (s *session) describe(names ...string) error {
 }
 
 // openMore opens what was asked for beside the switches.
-func (s *session) openMore() {
+func (s *measurement) openMore() {
 	if s.target.kind == ofSystem || s.opt.Wakeups {
 		s.openWakeups()
 	}
@@ -313,7 +313,7 @@ var wakeEvents = []string{"sched:sched_waking", "sched:sched_wakeup_new", "sched
 
 // openWakeups opens the wakeups of the target, which happen in other tasks: on
 // all CPUs, filtered to the target's threads.
-func (s *session) openWakeups() {
+func (s *measurement) openWakeups() {
 	filter := ""
 	if s.target.kind != ofSystem {
 		filter = s.wakeFilter()
@@ -326,7 +326,7 @@ func (s *session) openWakeups() {
 	}
 }
 
-func (s *session) wakeFilter() string {
+func (s *measurement) wakeFilter() string {
 	last := 0
 	if f := strings.Fields(s.proc.line("loadavg")); len(f) == 5 {
 		last, _ = strconv.Atoi(f[4]) // 0 where it is none: then new threads are added when they are seen
@@ -334,7 +334,7 @@ func (s *session) wakeFilter() string {
 	return tidFilter("pid", s.tids, last)
 }
 
-func (s *session) openExtra(name string, places []place, filter string) error {
+func (s *measurement) openExtra(name string, places []place, filter string) error {
 	if s.step != StepTracepoint {
 		return errors.New("it needs tracepoints")
 	}
@@ -364,7 +364,7 @@ func (s *session) openExtra(name string, places []place, filter string) error {
 }
 
 // newWatch prepares what is dropped in user space; nothing, for most.
-func (s *session) newWatch() {
+func (s *measurement) newWatch() {
 	wakes := len(s.events) > 1 && s.target.kind != ofSystem && s.opt.Wakeups
 	if !s.filtered && !wakes {
 		return
@@ -400,7 +400,7 @@ func (s *session) newWatch() {
 }
 
 // fieldOffset finds a field of a tracepoint.
-func (s *session) fieldOffset(event, field string) (int, bool) {
+func (s *measurement) fieldOffset(event, field string) (int, bool) {
 	system, name, _ := strings.Cut(event, ":")
 	for _, text := range s.formats[system] {
 		if f, err := wire.ParseFormat(system, text); err == nil && f.Name == name {
@@ -414,7 +414,7 @@ func (s *session) fieldOffset(event, field string) (int, bool) {
 // openCounters opens the counters of perf-stat.txt. Threads have one descriptor
 // for each counter; where those do not fit, only the two that matter most are
 // opened.
-func (s *session) openCounters() {
+func (s *measurement) openCounters() {
 	places := s.taskPlaces()
 	if !s.target.perCPU() {
 		places = nil
@@ -446,7 +446,7 @@ func (s *session) openCounters() {
 }
 
 // counterOpened reports whether a counter that tells of switches is open.
-func (s *session) counterOpened() bool {
+func (s *measurement) counterOpened() bool {
 	for _, c := range s.counters {
 		if c.name == "context-switches" && c.err == nil {
 			return true

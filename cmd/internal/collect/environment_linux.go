@@ -25,7 +25,7 @@ type environment struct {
 	self   time.Duration
 }
 
-func newEnvironment(s *session) *environment {
+func newEnvironment(s *measurement) *environment {
 	e := &environment{varied: []string{"/proc/stat", "/proc/interrupts", "/proc/loadavg", "/proc/schedstat"}}
 	e.describe(s)
 	e.cgroups(s)
@@ -36,7 +36,7 @@ func newEnvironment(s *session) *environment {
 }
 
 // describe takes what does not change.
-func (e *environment) describe(s *session) {
+func (e *environment) describe(s *measurement) {
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err == nil {
 		str := unix.ByteSliceToString
@@ -67,7 +67,7 @@ func (e *environment) describe(s *session) {
 
 // cgroups takes the limits of the target's cgroup: those of its parents hold
 // for it as well.
-func (e *environment) cgroups(s *session) {
+func (e *environment) cgroups(s *measurement) {
 	var pids []int
 	if s.target.kind != ofSystem {
 		pids = s.target.processes()
@@ -96,7 +96,7 @@ func (e *environment) cgroups(s *session) {
 const maxTaskLines = 2000
 
 // tasks takes policy, affinity and timer slack of the target's threads.
-func (e *environment) tasks(s *session) {
+func (e *environment) tasks(s *measurement) {
 	if s.target.kind == ofSystem {
 		return
 	}
@@ -152,7 +152,7 @@ func cpuSet(set *unix.CPUSet, cpus []int) string {
 	return strings.Join(parts, ",")
 }
 
-func (e *environment) readVaried(s *session) map[string][]byte {
+func (e *environment) readVaried(s *measurement) map[string][]byte {
 	out := map[string][]byte{}
 	for _, f := range e.varied {
 		if b, err := os.ReadFile(f); err == nil {
@@ -172,7 +172,7 @@ func ownCPU() time.Duration {
 }
 
 // end takes what is to be compared, and what the measurement cost.
-func (e *environment) end(s *session) {
+func (e *environment) end(s *measurement) {
 	e.after = e.readVaried(s)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "cpu_ns: %d\nelapsed_ns: %d\nrecords_lost: %d\nswitches_recorded: %d\n", (ownCPU() - e.self).Nanoseconds(),

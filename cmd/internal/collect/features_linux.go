@@ -15,7 +15,7 @@ import (
 // features describes the machine and the measurement in a file.
 //
 // Layouts: tools/perf/Documentation/perf.data-file-format.txt.
-func (s *session) features(w *wire.Writer) {
+func (s *measurement) features(w *wire.Writer) {
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err == nil {
 		w.Feature(wire.FeatHostname, wire.AppendString(nil, unix.ByteSliceToString(uts.Nodename[:])))
@@ -42,7 +42,7 @@ func (s *session) features(w *wire.Writer) {
 
 // clockFeatures tells which clock the times are of, and when it was what by
 // the time of day.
-func (s *session) clockFeatures(w *wire.Writer) {
+func (s *measurement) clockFeatures(w *wire.Writer) {
 	if !s.monotonic {
 		return
 	}
@@ -84,7 +84,7 @@ func eventDesc(events []*event) []byte {
 
 // buildIDTable has what mappings do not tell of themselves: the kernel, its
 // modules, the vdso.
-func (s *session) buildIDTable() []byte {
+func (s *measurement) buildIDTable() []byte {
 	b := appendBuildID(nil, wire.MiscKernel, kernelBuildID(), "[kernel.kallsyms]")
 	mods, err := os.ReadFile(s.proc.path("modules"))
 	if err == nil {

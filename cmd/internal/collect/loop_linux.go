@@ -14,7 +14,7 @@ import (
 const tick = 100 * time.Millisecond
 
 // loop reads the rings until the end.
-func (s *session) loop(ctx context.Context) (err error) {
+func (s *measurement) loop(ctx context.Context) (err error) {
 	var ends []int
 	if s.target.kind == ofProcess || s.target.kind == ofCommand {
 		ends = s.target.ids
@@ -44,7 +44,7 @@ func (s *session) loop(ctx context.Context) (err error) {
 }
 
 // over reports whether the measurement is to end, and notes why.
-func (s *session) over(ctx context.Context, now time.Time) bool {
+func (s *measurement) over(ctx context.Context, now time.Time) bool {
 	at := now.Sub(s.began)
 	if s.opt.Progress != nil {
 		p := Progress{Elapsed: at, Total: s.opt.Duration, Switches: s.res.Switches}
@@ -68,7 +68,7 @@ func (s *session) over(ctx context.Context, now time.Time) bool {
 }
 
 // sleep waits for records, for the end of the measurement, or for the next look.
-func (s *session) sleep(wait *waiter, now time.Time) error {
+func (s *measurement) sleep(wait *waiter, now time.Time) error {
 	d := tick
 	if s.opt.Duration > 0 {
 		d = min(d, max(s.opt.Duration-now.Sub(s.began), time.Millisecond))
@@ -82,7 +82,7 @@ func (s *session) sleep(wait *waiter, now time.Time) error {
 }
 
 // round reads each ring once.
-func (s *session) round() error {
+func (s *measurement) round() error {
 	total := 0
 	for _, r := range s.rings {
 		n, err := r.drain(s.record)
@@ -102,7 +102,7 @@ func (s *session) round() error {
 }
 
 // refilter lets the wakeups of new threads pass that the filter does not cover.
-func (s *session) refilter() {
+func (s *measurement) refilter() {
 	if !s.opt.Wakeups || s.target.kind == ofSystem {
 		return
 	}
@@ -124,7 +124,7 @@ func (s *session) refilter() {
 }
 
 // record takes one record from a ring.
-func (s *session) record(t wire.Type, misc uint16, body []byte) {
+func (s *measurement) record(t wire.Type, misc uint16, body []byte) {
 	if s.watch != nil && !s.watch.keep(t, body) {
 		s.unwritten++
 		return

@@ -44,7 +44,7 @@ func inContainer(p procfs) bool {
 }
 
 // fix is the command that removes what stands in the way of tracepoints.
-func (s *session) fix(err error) string {
+func (s *measurement) fix(err error) string {
 	var t *tracefsError
 	switch {
 	case errors.Is(err, errNamespace):

@@ -10,13 +10,13 @@ import (
 // What tracing a switch costs the traced task, about: measured as the slowdown
 // of a ping-pong between threads (BenchmarkOverhead).
 const (
-	costStacks   = 3.0e-6 // s
-	costNoStacks = 1.5e-6
+	costStacks   = 4.5e-6 // s
+	costNoStacks = 0.7e-6
 )
 
 // chooseRate decides which of how many switches are recorded, for the overhead
 // to stay below the limit, from what /proc counts of the target for a moment.
-func (s *session) chooseRate() {
+func (s *measurement) chooseRate() {
 	if s.opt.OverheadLimit <= 0 || s.target.kind == ofCommand {
 		return
 	}
@@ -47,7 +47,7 @@ func every(perS, cpus, cost, limitPct float64) uint64 {
 }
 
 // usage returns switches and CPU seconds of the target so far.
-func (s *session) usage() (switches, cpu float64) {
+func (s *measurement) usage() (switches, cpu float64) {
 	for _, f := range s.target.takeSnapshot().tasks {
 		for _, name := range []string{"voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"} {
 			n, err := strconv.ParseFloat(fieldOf(f.status, name), 64)

@@ -31,7 +31,7 @@ var ringPages = []int{2048, 1024, 512, 256, 128, 64, 32, 16, 8}
 const bigRing = 64 << 20
 
 // ringPages lists the sizes of a ring that are worth trying.
-func (s *session) ringPages() []int {
+func (s *measurement) ringPages() []int {
 	most := max(bigRing/os.Getpagesize()/len(s.cpus), 64)
 	return slices.DeleteFunc(slices.Clone(ringPages), func(n int) bool { return n > most })
 }

@@ -11,7 +11,7 @@ import (
 
 // drainAll empties the rings. The events are off by now; the end of the target
 // can be told before its last records are there.
-func (s *session) drainAll() error {
+func (s *measurement) drainAll() error {
 	for range 3 {
 		if err := s.round(); err != nil {
 			return err
@@ -20,7 +20,7 @@ func (s *session) drainAll() error {
 	return nil
 }
 
-func (s *session) closeFile() error {
+func (s *measurement) closeFile() error {
 	if s.w == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (s *session) closeFile() error {
 }
 
 // save writes a file whole: under another name first.
-func (s *session) save(name string, write func(io.Writer) error) error {
+func (s *measurement) save(name string, write func(io.Writer) error) error {
 	full := filepath.Join(s.res.Dir, name)
 	f, err := os.OpenFile(full+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err == nil {
@@ -56,7 +56,7 @@ func (s *session) save(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-func (s *session) saveCounters() error {
+func (s *measurement) saveCounters() error {
 	if !slices.ContainsFunc(s.counters, (*counter).counted) {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (s *session) saveCounters() error {
 	})
 }
 
-func (s *session) saveKallsyms() error {
+func (s *measurement) saveKallsyms() error {
 	if s.kernel == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (s *session) saveKallsyms() error {
 }
 
 // own gives the captures to the user who called sudo.
-func (s *session) own() error {
+func (s *measurement) own() error {
 	uid, e1 := strconv.Atoi(os.Getenv("SUDO_UID"))
 	gid, e2 := strconv.Atoi(os.Getenv("SUDO_GID"))
 	if e1 != nil || e2 != nil || os.Geteuid() != 0 {

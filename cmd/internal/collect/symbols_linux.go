@@ -25,7 +25,7 @@ const (
 // saveSymbols keeps the files that the call chains went through, and their
 // separate debug files, as a folder that --symfs reads: the capture can then be
 // analysed on another machine.
-func (s *session) saveSymbols() error {
+func (s *measurement) saveSymbols() error {
 	if s.step > StepSoftware || s.opt.NoStacks {
 		return nil
 	}
@@ -80,7 +80,7 @@ type mappedBy struct {
 }
 
 // mappings says for each mapped file which process of the target has it.
-func (s *session) mappings() map[string]mappedBy {
+func (s *measurement) mappings() map[string]mappedBy {
 	out := map[string]mappedBy{}
 	if s.target.kind == ofSystem && len(s.after.tasks) > 20000 {
 		return out
@@ -109,7 +109,7 @@ type keeper struct {
 // keep copies the file that a process has mapped or, when that process is
 // gone, the one at the path. A file that can't be read is left out: its frames
 // are then unresolved, and the report says so.
-func (k *keeper) keep(s *session, path string, by mappedBy) error {
+func (k *keeper) keep(s *measurement, path string, by mappedBy) error {
 	var f *os.File
 	if by.pid != 0 {
 		f = openMapped(s.proc, by.pid, &by.m)

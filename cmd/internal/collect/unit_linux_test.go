@@ -292,7 +292,7 @@ func TestPlainName(t *testing.T) {
 
 // TestFixes has a command for what can be granted.
 func TestFixes(t *testing.T) {
-	s := &session{proc: "/proc"}
+	s := &measurement{proc: "/proc"}
 	for _, c := range []struct {
 		err  error
 		want string

@@ -21,8 +21,8 @@ import (
 // writerAt is where a recording goes.
 type writerAt = io.WriterAt
 
-// session is one measurement.
-type session struct {
+// measurement is one measurement, from its preparation to its captures.
+type measurement struct {
 	opt    *Options
 	o      *opener
 	proc   procfs
@@ -61,7 +61,7 @@ type session struct {
 // done, and returns what was captured. The end by ctx is no error: the capture
 // is whole. A *WriteError comes with the result of what could be written.
 func Run(ctx context.Context, opt Options) (*Result, error) {
-	s := &session{opt: &opt, o: &opener{deny: opt.hooks.deny}, proc: procfs(cmp.Or(opt.hooks.proc, "/proc")), every: 1, res: &Result{Unstacked: opt.NoStacks}}
+	s := &measurement{opt: &opt, o: &opener{deny: opt.hooks.deny}, proc: procfs(cmp.Or(opt.hooks.proc, "/proc")), every: 1, res: &Result{Unstacked: opt.NoStacks}}
 	var err error
 	if s.cpus, err = onlineCPUs(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 
 // run attaches, measures and writes. A command that could not be measured does
 // not run.
-func (s *session) run(ctx context.Context) error {
+func (s *measurement) run(ctx context.Context) error {
 	err := s.prepare()
 	if err != nil {
 		if s.target.cmd != nil {
@@ -97,7 +97,7 @@ func (s *session) run(ctx context.Context) error {
 }
 
 // prepare makes the folder and opens the events, which do not count yet.
-func (s *session) prepare() error {
+func (s *measurement) prepare() error {
 	if err := s.makeDir(); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *session) prepare() error {
 }
 
 // readKernel takes the kernel's symbols, where call chains go through it.
-func (s *session) readKernel() {
+func (s *measurement) readKernel() {
 	chains := slices.ContainsFunc(s.events, func(e *event) bool {
 		return e.attr.Sample_type&unix.PERF_SAMPLE_CALLCHAIN != 0 && e.attr.Bits&unix.PerfBitExcludeCallchainKernel == 0
 	})
@@ -131,7 +131,7 @@ func (s *session) readKernel() {
 }
 
 // chooseCounting says which records are switches.
-func (s *session) chooseCounting() {
+func (s *measurement) chooseCounting() {
 	s.outs = s.step == StepSwitch
 	if len(s.events) > 1 && !s.outs {
 		s.mains = map[uint64]bool{}
@@ -141,13 +141,13 @@ func (s *session) chooseCounting() {
 	}
 }
 
-func (s *session) note(format string, args ...any) {
+func (s *measurement) note(format string, args ...any) {
 	s.res.Notes = append(s.res.Notes, fmt.Sprintf(format, args...))
 }
 
 // makeDir makes the folder of the captures, for its owner only: they hold
 // addresses. Under sudo it belongs to who called that.
-func (s *session) makeDir() error {
+func (s *measurement) makeDir() error {
 	dir := s.opt.Dir
 	if dir == "" {
 		dir = fmt.Sprintf("ctxan-%s-%s", plainName(s.target.name), time.Now().Format("20060102-150405"))
@@ -176,7 +176,7 @@ func plainName(s string) string {
 }
 
 // openFile begins perf.data.
-func (s *session) openFile() error {
+func (s *measurement) openFile() error {
 	f, err := os.OpenFile(filepath.Join(s.res.Dir, "perf.data"), os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (s *session) openFile() error {
 	return s.writeError()
 }
 
-func (s *session) writeError() error {
+func (s *measurement) writeError() error {
 	if s.w == nil || s.w.Err() == nil {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (s *session) writeError() error {
 }
 
 // measure counts and records until something ends it.
-func (s *session) measure(ctx context.Context) error {
+func (s *measurement) measure(ctx context.Context) error {
 	s.env = newEnvironment(s)
 	s.before = s.target.takeSnapshot()
 	s.polled = s.before
@@ -225,7 +225,7 @@ func (s *session) measure(ctx context.Context) error {
 // switchAll turns everything on or off, thread by thread in the same order, so
 // that the counters and the records of a thread are of the same time, and all
 // threads are measured for as long. It returns the middle of the time it took.
-func (s *session) switchAll(f func(fd int) error) (time.Time, error) {
+func (s *measurement) switchAll(f func(fd int) error) (time.Time, error) {
 	began := time.Now()
 	byTID := map[int][]int{}
 	var order []int
@@ -257,7 +257,7 @@ func (s *session) switchAll(f func(fd int) error) (time.Time, error) {
 }
 
 // describeStart writes what was there before the events.
-func (s *session) describeStart() {
+func (s *measurement) describeStart() {
 	a := toWire(&s.events[0].attr)
 	y := &synth{proc: s.proc, w: s.w, attr: &a, ids: buildIDs{s.proc, map[fileKey][]byte{}}}
 	y.idIndex(s.events)
@@ -275,7 +275,7 @@ func (s *session) describeStart() {
 }
 
 // finish reads what is left and writes the rest of the captures.
-func (s *session) finish() error {
+func (s *measurement) finish() error {
 	err := s.drainAll()
 	s.after = s.target.takeSnapshot()
 	s.after.keep(s.polled)
@@ -297,7 +297,7 @@ func (s *session) finish() error {
 
 // endCommand takes the status of a command that has ended; one that has not
 // goes on.
-func (s *session) endCommand() {
+func (s *measurement) endCommand() {
 	s.res.Wait = s.target.cmd.status
 	if s.res.Ended {
 		s.res.Exit = s.target.cmd.status()
@@ -307,7 +307,7 @@ func (s *session) endCommand() {
 }
 
 // close detaches from the target.
-func (s *session) close() error {
+func (s *measurement) close() error {
 	var errs []error
 	for _, e := range s.events {
 		errs = append(errs, closeHandles(e))
@@ -324,7 +324,7 @@ func (s *session) close() error {
 
 // cmdline is the command line as a reader of perf.data understands it: the
 // target first, each other option one word.
-func (s *session) cmdline() []string {
+func (s *measurement) cmdline() []string {
 	out := []string{"ctxan", "record"}
 	ids := make([]string, len(s.target.ids))
 	for i, id := range s.target.ids {
