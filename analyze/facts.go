@@ -28,8 +28,10 @@ type Facts struct {
 	// Callers is the user code that asked, by reason and weight.
 	Callers []CallerFact
 
-	Wake WakeFacts
-	Util UtilFacts
+	Wake  WakeFacts
+	Taken TakenFacts
+	Futex FutexFacts
+	Util  UtilFacts
 
 	// Machine and Quota are what the machine's counters and control groups say,
 	// the group that was stopped most often first; empty where not captured.
@@ -63,36 +65,39 @@ type Has struct {
 
 // ThreadFact is one thread over all sources that tell of it.
 type ThreadFact struct {
-	Task            evidence.Task
-	Kernel          bool
-	VoluntaryPerS   evidence.Opt[float64]
-	InvoluntaryPerS evidence.Opt[float64]
-	SwitchesPerS    evidence.Opt[float64]
-	Voluntary       evidence.Opt[uint64]
-	Involuntary     evidence.Opt[uint64]
-	Switches        evidence.Opt[uint64]
-	Share           float64 // of the case's switches
-	RunNS           evidence.Opt[uint64]
-	DelayNS         evidence.Opt[uint64]
-	WaitNS          evidence.Opt[uint64]
-	SleepNS         evidence.Opt[uint64]
-	PreemptNS       evidence.Opt[uint64]
-	RunDelayNS      evidence.Opt[uint64] // runnable and not running, in all: the kernel's own sum
-	Migrations      evidence.Opt[uint64]
-	Run             *evidence.Histogram
-	Delay           *evidence.Histogram
-	OffCPU          *evidence.Histogram
-	Preempt         *evidence.Histogram
-	States          *[evidence.NumStates]uint64
-	WakeCtx         *[evidence.NumWakeContexts]uint64
-	Wakeups         evidence.Opt[uint64]
-	Wakers          []evidence.Waker    // the most frequent; their counts may not add up to Wakeups
-	Asked           *evidence.Histogram // the sleeps it asked for, where timers were traced
-	Slack           *evidence.Histogram // by how much later they may fire
-	Blocking        []ReasonFact        // of this thread's switches
-	Triggers        [NumTriggers]float64
-	Evidence        []Evidence
-	Sources         []int
+	Task              evidence.Task
+	Kernel            bool
+	VoluntaryPerS     evidence.Opt[float64]
+	InvoluntaryPerS   evidence.Opt[float64]
+	SwitchesPerS      evidence.Opt[float64]
+	Voluntary         evidence.Opt[uint64]
+	Involuntary       evidence.Opt[uint64]
+	Switches          evidence.Opt[uint64]
+	Share             float64 // of the case's switches
+	RunNS             evidence.Opt[uint64]
+	DelayNS           evidence.Opt[uint64]
+	WaitNS            evidence.Opt[uint64]
+	SleepNS           evidence.Opt[uint64]
+	PreemptNS         evidence.Opt[uint64]
+	RunDelayNS        evidence.Opt[uint64] // runnable and not running, in all: the kernel's own sum
+	Migrations        evidence.Opt[uint64]
+	Run               *evidence.Histogram
+	Delay             *evidence.Histogram
+	OffCPU            *evidence.Histogram
+	Preempt           *evidence.Histogram
+	States            *[evidence.NumStates]uint64
+	WakeCtx           *[evidence.NumWakeContexts]uint64
+	Wakeups           evidence.Opt[uint64]
+	Bursts, BurstSize float64              // wakeups in the company of others, and how many they were each time, summed
+	Preemptors        []evidence.Preemptor // who took the CPU from it, most often first; bounded
+	Gap               *evidence.Histogram  // from a voluntary switch-out to the next switch-out, where OffCPU is not known
+	Wakers            []evidence.Waker     // the most frequent; their counts may not add up to Wakeups
+	Asked             *evidence.Histogram  // the sleeps it asked for, where timers were traced
+	Slack             *evidence.Histogram  // by how much later they may fire
+	Blocking          []ReasonFact         // of this thread's switches
+	Triggers          [NumTriggers]float64
+	Evidence          []Evidence
+	Sources           []int
 }
 
 // Trigger is what made an involuntary switch happen.

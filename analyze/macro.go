@@ -169,6 +169,9 @@ func macroOf(b *evidence.CounterBlock, machine bool) Macro {
 	m := Macro{Sources: []int{b.Pos.Source}}
 	m.Figures = []Figure{r.cpus(), r.rate(), r.perActive(), r.between(), r.migrations(), r.migrationsPerS(),
 		r.ipc(), r.branches(), r.ghz(), r.faults()}
+	m.Figures = append(m.Figures, r.misses()...)
+	m.MissTrend = r.missTrend()
+	m.Unmeasurable = r.unmeasurable()
 	m.Inputs = r.inputs()
 	if m.Implausible = r.implausible(&m); len(m.Implausible) > 0 {
 		m.ImpactWord = "unknown"

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ctxan/analyze/quantity"
+	"ctxan/parse/evidence"
 )
 
 // Bounds of what counters can be.
@@ -48,4 +49,13 @@ func rounding(u float64) float64 {
 		return metricCoarse
 	}
 	return metricFine
+}
+
+// unmeasurable says why the block's count of switches is no count.
+func (r *block) unmeasurable() Text {
+	c, ok := r.b.Find("context-switches")
+	if !ok || c.Status != evidence.StatusUnmeasurable {
+		return nil
+	}
+	return Textf("%s", notUsable(c))
 }

@@ -89,6 +89,7 @@ func (c *caseBuild) gather() {
 	f.Util = utilFacts(c)
 	c.has()
 	f.Wake = wakeFacts(&f.Subject, f.Threads)
+	f.Taken = takenFacts(&f.Subject, f.Threads)
 	c.stacks = gatherStacks(c.sel, f)
 	gatherPeers(c.sel, f, c.stacks.switches)
 	f.Layer2.Concentration = concentration(f)
@@ -257,13 +258,33 @@ func (c *caseBuild) conclude(findings []Finding, rules []*Rule) {
 // lowerConfidence takes one step off a verdict for failed checks that bear on it.
 func (c *caseBuild) lowerConfidence() {
 	i := slices.IndexFunc(c.out.Checks, func(k Check) bool { return k.Lowers && k.Status == CheckDiffer })
-	if i < 0 || c.verdict.Confidence.Rank() < ConfidenceMedium.Rank() {
+	if i < 0 || c.verdict.Confidence.Rank() < ConfidenceMedium.Rank() || c.verdict.ID == measurementArtifact {
 		return
 	}
 	c.verdict.Confidence = map[Confidence]Confidence{ConfidenceHigh: ConfidenceMedium, ConfidenceMedium: ConfidenceLow}[c.verdict.Confidence]
 	c.verdict.Against = append(c.verdict.Against, c.out.Checks[i].Text)
 	c.verdict.Ground = Textf("lowered by a failed check; otherwise %s", c.verdict.Ground)
+	if c.verdict.Confidence == ConfidenceLow {
+		c.verdict.Advice = c.verdict.Conditional()
+	}
 	c.out.Findings[0] = c.verdict
+}
+
+// measurementArtifact is the cause that failed checks speak for.
+const measurementArtifact = "measurement-artifact"
+
+// Conditional is a finding's advice as it must be given where other causes fit
+// too: after what settles the cause, and depending on it.
+func (fd *Finding) Conditional() []Advice {
+	if len(fd.Advice) == 0 || len(fd.Next) == 0 {
+		return fd.Advice
+	}
+	out := []Advice{{Do: Textf("Settle the cause first: %s shows %s.", Code(fd.Next[0].Line), fd.Next[0].Why)}}
+	for _, a := range fd.Advice {
+		a.Do, a.Sketch, a.Lang = Textf("If it is %s: %s", fd.ID, a.Do), "", ""
+		out = append(out, a)
+	}
+	return out
 }
 
 func (c *caseBuild) verdictOf() Verdict {

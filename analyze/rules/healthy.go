@@ -20,8 +20,11 @@ var Healthy = &analyze.Rule{
 }
 
 func healthy(f *analyze.Facts) []analyze.Finding {
-	if !cheap(f) || odd(f) != nil {
+	if odd(f) != nil {
 		return nil
+	}
+	if !cheap(f) {
+		return fed(f)
 	}
 	loop := eventLoop(f)
 	g := ground{}

@@ -104,8 +104,11 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 	if known && c.bySignal() {
 		c.g.fit("they wait for signals, and no thread sends them")
 	}
-	if steady(h) {
+	if g := cycles(c.ws); steady(h) {
 		c.steady(f, h)
+	} else if h == nil && steady(g) && quantile(g, 0.10) >= roundTripNS {
+		c.g.fit(fmt.Sprintf("from one wait to the next it takes %s to %s, nine in ten times, longer than an answer does", quantity.Time(quantile(g, 0.05)), quantity.Time(quantile(g, 0.95))))
+		c.g.fit("a beat is what a time limit makes")
 	} else if off, ok := c.roundPeriod(f); ok {
 		c.g.fit(fmt.Sprintf("they wait for %s, just above a whole millisecond", quantity.Time(off)))
 		if us, txt, ok := figure(f, analyze.FigBetween); ok && us*1e3 <= shortStintNS {
@@ -173,6 +176,9 @@ func (c *timedCase) shown(f *analyze.Facts, claim analyze.Text) []analyze.Text {
 	if h := gaps(c.ws); h != nil && h.N >= fewGaps {
 		out = append(out, text("A wait lasts %s (median of %s), from %s to %s for nine in ten.", quantity.Time(quantile(h, 0.5)), quantity.Count(h.N),
 			quantity.Time(quantile(h, 0.05)), quantity.Time(quantile(h, 0.95))))
+	} else if g := cycles(c.ws); h == nil && steady(g) {
+		out = append(out, text("From one wait to the next it takes %s (median of %s), from %s to %s for nine in ten.", quantity.Time(quantile(g, 0.5)), quantity.Count(g.N),
+			quantity.Time(quantile(g, 0.05)), quantity.Time(quantile(g, 0.95))))
 	} else if off, ok := c.roundPeriod(f); ok {
 		m := median(c.ws)
 		whose := ""

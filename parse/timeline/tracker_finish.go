@@ -142,6 +142,7 @@ func (t *Tracker) stats(x *task) evidence.TaskStats {
 		s.Migrations = evidence.Some(uint64(x.migrations))
 	}
 	t.contextInto(x, &s)
+	t.moreInto(x, &s)
 	s.Wakers = t.wakersOf(x)
 	return s
 }
