@@ -70,14 +70,7 @@ func TestLab(t *testing.T) {
 
 // labCase diagnoses one workload; being confidently wrong fails the test.
 func labCase(t *testing.T, name, dir string, files []string, symbols string) string {
-	var truth labTruth
-	raw, err := os.ReadFile(filepath.Join(dir, "truth.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &truth); err != nil {
-		t.Fatal(err)
-	}
+	truth := truthOf(t, dir)
 	c := diagnose(t, dir, files, symbols)
 	if c == nil {
 		return "none"
@@ -98,6 +91,19 @@ func labCase(t *testing.T, name, dir string, files []string, symbols string) str
 		t.Errorf("%s, %s: confidently wrong: %s (%s), truth %s", name, filepath.Base(dir), v.Cause, v.Confidence, truth.Cause)
 	}
 	return "wrong"
+}
+
+func truthOf(t *testing.T, dir string) labTruth {
+	t.Helper()
+	var truth labTruth
+	raw, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &truth); err != nil {
+		t.Fatal(err)
+	}
+	return truth
 }
 
 // checkBlind: frames without names say nothing of what switches wait for.
