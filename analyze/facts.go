@@ -89,6 +89,8 @@ type ThreadFact struct {
 	WakeCtx           *[evidence.NumWakeContexts]uint64
 	Wakeups           evidence.Opt[uint64]
 	Bursts, BurstSize float64              // wakeups in the company of others, and how many they were each time, summed
+	Blame             []evidence.Blame     // who held up its waits for a CPU
+	IdleElsewhereNS   uint64               // of those waits, while another CPU was idle
 	Preemptors        []evidence.Preemptor // who took the CPU from it, most often first; bounded
 	Gap               *evidence.Histogram  // from a voluntary switch-out to the next switch-out, where OffCPU is not known
 	Wakers            []evidence.Waker     // the most frequent; their counts may not add up to Wakeups
@@ -134,6 +136,7 @@ type TriggerFact struct {
 	Switches float64
 	Share    float64 // of the case's involuntary switches
 	Frame    string  // the frame that decided, when a stack did
+	OffNS    float64 // until the thread ran again, of switches whose return was seen
 }
 
 // ReasonFact is the weight of one blocking reason.

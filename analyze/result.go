@@ -73,6 +73,9 @@ type Case struct {
 	Next     []Command     `json:"next"`
 	Wakes    []WakeRow     `json:"wakes"`
 	Trigger  []TriggerRow  `json:"triggers"`
+	Taken    []TakenRow    `json:"preemptors,omitempty"`
+	Held     *Held         `json:"delay_blame,omitempty"`
+	Ledger   *Ledger       `json:"ledger,omitempty"`
 	Host     evidence.Host `json:"-"`
 }
 

@@ -244,6 +244,7 @@ func (c *caseBuild) conclude(findings []Finding, rules []*Rule) {
 	c.out.Rates = rateIntervals(c)
 	c.out.Wakes = wakeRows(f)
 	c.out.Trigger = triggerRows(f)
+	c.out.Taken, c.out.Held, c.out.Ledger = takenRows(f), heldOf(f), ledgerOf(c)
 	c.out.Stacks = c.stacks.report(f)
 	c.out.Checks = c.checks()
 	c.lowerConfidence()

@@ -171,6 +171,7 @@ func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence
 	sum := s.stackSum(sm)
 	if p, at, yes := s.involuntary(sm, fr); yes {
 		s.addTrigger(f, triggerOf(p), fr, at, sm.Weight)
+		f.Triggers[triggerOf(p)].OffNS += float64(sm.OffNS)
 		sum.name(triggerOf(p).Label(), at, false, sm.Weight)
 		s.threadTrigger(f, sm, triggerOf(p))
 		s.sites.back(triggerOf(p), s.tidOf(sm), fr, sm.Weight)

@@ -248,6 +248,9 @@ func (f *ThreadFact) addDetail(t *evidence.TaskStats) {
 			*h.dst = *h.src
 		}
 	}
+	if f.Blame == nil {
+		f.Blame, f.IdleElsewhereNS = t.Blame, t.IdleElsewhereNS
+	}
 	if f.Bursts == 0 {
 		f.Bursts, f.BurstSize = float64(t.Bursts), float64(t.BurstSize)
 	}
