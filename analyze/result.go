@@ -208,8 +208,9 @@ type Macro struct {
 	Implausible  []Text // what the counters cannot be; they are then not graded
 	Unmeasurable Text   // why the counter of the switches measures nothing, where it says 0 all the same
 	MissTrend    evidence.Opt[MissTrend]
-	FromTrace    bool // rates taken from layer 2, because no counters were given: from a trace, or
-	FromCounts   bool // from what the kernel counts of each thread (/proc)
+	Scales       *Scales // that the figures were held against
+	FromTrace    bool    // rates taken from layer 2, because no counters were given: from a trace, or
+	FromCounts   bool    // from what the kernel counts of each thread (/proc)
 	Sources      []int
 }
 

@@ -15,6 +15,11 @@ var ErrNoEvidence = errors.New("no usable evidence in any input")
 // Run groups the set into cases, computes the facts of each, lets every rule
 // conclude from them, and lays out the chain. It never changes the set.
 func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
+	return RunWith(set, rules, DefaultScales())
+}
+
+// RunWith is Run with other tables of grades and costs than the customary ones.
+func RunWith(set *evidence.Set, rules []*Rule, scales *Scales) (*Result, error) {
 	read := countReadings(set)
 	set = read.set
 	sels, checks := selectCases(set)
@@ -24,14 +29,14 @@ func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
 	}
 	r := &Result{Checks: append(checks, unusedSources(read, sels)...), Sources: sourceInfos(set)}
 	for _, s := range sels {
-		r.Cases = append(r.Cases, analyzeCase(s, read, rules))
+		r.Cases = append(r.Cases, analyzeCase(s, read, rules, scales))
 	}
 	return r, nil
 }
 
 // analyzeCase takes one case from evidence to verdict.
-func analyzeCase(sel *selection, read *countedSet, rules []*Rule) *Case {
-	c := &caseBuild{sel: sel, read: read}
+func analyzeCase(sel *selection, read *countedSet, rules []*Rule, scales *Scales) *Case {
+	c := &caseBuild{sel: sel, read: read, scales: scales}
 	c.gather()
 	findings := runRules(&c.facts, rules)
 	if c.lossy() || c.leadersOnly() || len(c.facts.Macro.Implausible) > 0 {
@@ -61,6 +66,7 @@ func (c *caseBuild) doubtCalm(findings []Finding) []Finding {
 type caseBuild struct {
 	sel     *selection
 	read    *countedSet
+	scales  *Scales
 	rows    []*rowSource
 	facts   Facts
 	stacks  stackFacts
@@ -151,7 +157,7 @@ func (c *caseBuild) profileComm() string {
 func (c *caseBuild) macro() Macro {
 	machine := c.sel.subject.Kind == SubjectMachine
 	if b := c.mainBlock(); b != nil {
-		return macroOf(b, machine)
+		return macroOf(b, machine, c.scales)
 	}
 	return c.traceMacro(machine)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"ctxan/analyze"
@@ -32,12 +33,24 @@ var metamorphoses = []struct {
 	{"no CPU samples", func(s *evidence.Set) { dropStacks(s, evidence.StackCPU) }, false},
 	{"no wakers", dropWakers, false},
 	{"no preemptors", dropPreemptors, false},
+
+	// A threshold moved by a quarter is the measured value moved by a quarter the
+	// other way: what depends on the exact figure shows here.
+	{"waits a quarter longer", func(s *evidence.Set) { scaleWaits(s, 1.25) }, false},
+	{"waits a fifth shorter", func(s *evidence.Set) { scaleWaits(s, 0.80) }, false},
+	{"stints a quarter longer", func(s *evidence.Set) { scaleStints(s, 1.25) }, false},
+	{"stints a fifth shorter", func(s *evidence.Set) { scaleStints(s, 0.80) }, false},
+	{"a quarter more by interrupts", func(s *evidence.Set) { scaleIRQ(s, 1.25) }, false},
+	{"a fifth less by interrupts", func(s *evidence.Set) { scaleIRQ(s, 0.80) }, false},
 }
 
 // TestMetamorphic: over the whole laboratory, a verdict holds, or becomes that
 // it cannot be told, or one that the workload's truth allows; it never turns
 // into another cause with confidence.
 func TestMetamorphic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("analyses the whole laboratory for each change")
+	}
 	dirs, _ := filepath.Glob(filepath.Join(shared.Dir(t), "lab", "w*"))
 	if len(dirs) == 0 {
 		t.Skipf("no lab captures (lab/w*) in %s", shared.Dir(t))
@@ -45,9 +58,10 @@ func TestMetamorphic(t *testing.T) {
 	count := map[string]map[string]int{}
 	for _, dir := range dirs {
 		truth := truthOf(t, dir)
-		before := verdictAfter(t, dir, func(*evidence.Set) {})
+		set := labSet(t, dir)
+		before := verdictAfter(set, func(*evidence.Set) {})
 		for _, m := range metamorphoses {
-			after := verdictAfter(t, dir, m.change)
+			after := verdictAfter(set, m.change)
 			if count[m.name] == nil {
 				count[m.name] = map[string]int{}
 			}
@@ -56,6 +70,9 @@ func TestMetamorphic(t *testing.T) {
 	}
 	for _, m := range metamorphoses {
 		t.Logf("%s: %v", m.name, count[m.name])
+		if n := count[m.name]["holds"] + count[m.name]["allowed"]; strings.Contains(m.name, " a quarter ") && n < len(dirs)*9/10 {
+			t.Errorf("%s: %d of %d verdicts hold", m.name, n, len(dirs))
+		}
 	}
 }
 
@@ -82,9 +99,9 @@ func judgeChange(t *testing.T, name, dir string, same bool, truth labTruth, befo
 	return "wrong, low"
 }
 
-// verdictAfter diagnoses a workload from all its captures after a change; nil
-// when the change leaves nothing.
-func verdictAfter(t *testing.T, dir string, change func(*evidence.Set)) *analyze.Verdict {
+// labSet reads all captures of a workload.
+func labSet(t *testing.T, dir string) *evidence.Set {
+	t.Helper()
 	var paths []string
 	for _, f := range labAll {
 		if p := filepath.Join(dir, f); fileExists(p) {
@@ -95,6 +112,13 @@ func verdictAfter(t *testing.T, dir string, change func(*evidence.Set)) *analyze
 	if err != nil {
 		t.Fatal(err)
 	}
+	return set
+}
+
+// verdictAfter diagnoses captures after a change to a copy of them; nil when
+// the change leaves nothing.
+func verdictAfter(set *evidence.Set, change func(*evidence.Set)) *analyze.Verdict {
+	set = copyOf(set)
 	change(set)
 	res, err := analyze.Run(set, All())
 	if err != nil {
@@ -102,6 +126,32 @@ func verdictAfter(t *testing.T, dir string, change func(*evidence.Set)) *analyze
 	}
 	v := res.Primary().Verdict
 	return &v
+}
+
+// copyOf copies what the changes change in place.
+func copyOf(s *evidence.Set) *evidence.Set {
+	out := *s
+	out.Sources = slices.Clone(s.Sources)
+	for i, src := range out.Sources {
+		own := *src
+		out.Sources[i] = &own
+	}
+	out.Counters = slices.Clone(s.Counters)
+	for i := range out.Counters {
+		out.Counters[i].Counters = slices.Clone(s.Counters[i].Counters)
+	}
+	out.Threads = slices.Clone(s.Threads)
+	for i := range out.Threads {
+		t := &out.Threads[i]
+		t.Wakers, t.Preemptors, t.Blame = slices.Clone(t.Wakers), slices.Clone(t.Preemptors), slices.Clone(t.Blame)
+	}
+	out.Stacks = slices.Clone(s.Stacks)
+	for i := range out.Stacks {
+		t := &out.Stacks[i]
+		t.Tasks, t.Frames, t.Samples = slices.Clone(t.Tasks), slices.Clone(t.Frames), slices.Clone(t.Samples)
+	}
+	out.Series = slices.Clone(s.Series)
+	return &out
 }
 
 // renameAll gives every task a name that says nothing.
@@ -205,5 +255,58 @@ func dropWakers(s *evidence.Set) {
 func dropPreemptors(s *evidence.Set) {
 	for i := range s.Threads {
 		s.Threads[i].Preemptors, s.Threads[i].Blame = nil, nil
+	}
+}
+
+// scaleHist is a distribution whose values are k times as long.
+func scaleHist(h **evidence.Histogram, k float64) {
+	if *h == nil {
+		return
+	}
+	out := new(evidence.Histogram)
+	for _, b := range (*h).Buckets() {
+		for range b.Count {
+			out.Add(uint64(k * float64(b.Lo+(b.Hi-b.Lo)/2)))
+		}
+	}
+	*h = out
+}
+
+func scaleOpt(v *evidence.Opt[uint64], k float64) { v.V = uint64(k * float64(v.V)) }
+
+func scaleWaits(s *evidence.Set, k float64) {
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		for _, h := range []**evidence.Histogram{&t.OffCPU, &t.Delay, &t.Preempt, &t.Gap} {
+			scaleHist(h, k)
+		}
+		for _, v := range []*evidence.Opt[uint64]{&t.DelayNS, &t.WaitNS, &t.SleepNS, &t.PreemptNS} {
+			scaleOpt(v, k)
+		}
+	}
+}
+
+func scaleStints(s *evidence.Set, k float64) {
+	for i := range s.Threads {
+		scaleHist(&s.Threads[i].Run, k)
+		scaleOpt(&s.Threads[i].RunNS, k)
+	}
+	for i := range s.Counters {
+		for n := range s.Counters[i].Counters {
+			if c := &s.Counters[i].Counters[n]; c.Event == "task-clock" || c.Event == "cpu-clock" {
+				c.Value *= k
+				c.Metric.V *= k
+			}
+		}
+	}
+}
+
+func scaleIRQ(s *evidence.Set, k float64) {
+	for i := range s.Threads {
+		for n := range s.Threads[i].Wakers {
+			if w := &s.Threads[i].Wakers[n]; w.IRQ {
+				w.Count = uint64(k*float64(w.Count) + 0.5)
+			}
+		}
 	}
 }
