@@ -21,6 +21,10 @@ type Facts struct {
 	Blocking []ReasonFact
 	Triggers [NumTriggers]TriggerFact
 
+	// Work splits the switches preempted in the kernel by what the kernel was at
+	// work on; Share is of all switches of the case.
+	Work []ReasonFact
+
 	// CPU splits CPU samples (or a printed profile) by the blocking path they
 	// were taken in. It shows where time goes, never how many switches.
 	CPU []ReasonFact

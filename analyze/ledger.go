@@ -104,6 +104,25 @@ func (l *Ledger) byTrigger(f *Facts) {
 		if x.OffNS > 0 {
 			row.OffNS = evidence.Some(x.OffNS)
 		}
+		if Trigger(t) == TriggerKernel {
+			l.byWork(f, &row)
+		}
+		if row.Switches > 0 {
+			l.Why = append(l.Why, row)
+		}
+	}
+}
+
+// byWork takes from the preemptions in the kernel those whose work is known.
+func (l *Ledger) byWork(f *Facts, all *LedgerRow) {
+	for i := range f.Work {
+		w := &f.Work[i]
+		row := LedgerRow{ID: all.ID + ":" + w.Reason.ID, Label: all.Label + ", " + w.Reason.Label, Willing: evidence.Some(false), Switches: w.Switches}
+		if all.OffNS.OK && w.OffNS > 0 {
+			row.OffNS = evidence.Some(w.OffNS)
+			all.OffNS.V -= w.OffNS
+		}
+		all.Switches -= w.Switches
 		l.Why = append(l.Why, row)
 	}
 }

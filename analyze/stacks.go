@@ -20,6 +20,7 @@ type stackFacts struct {
 	stacks   map[int32]*stackSum
 	reasons  map[string]*reasonSum
 	cpuSums  map[string]*reasonSum
+	work     map[string]*reasonSum
 	callers  map[callerKey]*CallerFact
 	threads  map[int]map[string]*reasonSum
 	triggers [NumTriggers]map[string]float64 // votes for the deciding frame
@@ -67,7 +68,7 @@ type callerKey struct {
 // gatherStacks classifies the stacks of the case and fills the facts' layer 3.
 func gatherStacks(sel *selection, f *Facts) stackFacts {
 	s := stackFacts{sel: sel, table: signature.Default(), stacks: map[int32]*stackSum{}, reasons: map[string]*reasonSum{},
-		cpuSums: map[string]*reasonSum{}, callers: map[callerKey]*CallerFact{}, threads: map[int]map[string]*reasonSum{}, why: map[string]float64{}, sites: newFutexSites()}
+		cpuSums: map[string]*reasonSum{}, work: map[string]*reasonSum{}, callers: map[callerKey]*CallerFact{}, threads: map[int]map[string]*reasonSum{}, why: map[string]float64{}, sites: newFutexSites()}
 	s.switches = s.best(evidence.StackSwitch)
 	s.cpu = s.best(evidence.StackCPU)
 	if s.switches != nil {
@@ -172,6 +173,7 @@ func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence
 	if p, at, yes := s.involuntary(sm, fr); yes {
 		s.addTrigger(f, triggerOf(p), fr, at, sm.Weight)
 		f.Triggers[triggerOf(p)].OffNS += float64(sm.OffNS)
+		s.addWork(triggerOf(p), sm, fr)
 		sum.name(triggerOf(p).Label(), at, false, sm.Weight)
 		s.threadTrigger(f, sm, triggerOf(p))
 		s.sites.back(triggerOf(p), s.tidOf(sm), fr, sm.Weight)
@@ -200,6 +202,16 @@ func (s *stackFacts) tidOf(sm *evidence.StackSample) int {
 		return -1
 	}
 	return s.switches.Tasks[sm.Task].TID
+}
+
+// addWork notes what the kernel was at work on when it was preempted.
+func (s *stackFacts) addWork(t Trigger, sm *evidence.StackSample, fr []evidence.Frame) {
+	if t != TriggerKernel {
+		return
+	}
+	if r, at, ok := s.table.Work(fr); ok {
+		s.addReason(s.work, signature.Match{Reason: r, Frame: at}, sm, fr)
+	}
 }
 
 // addTrigger adds an involuntary switch; at is the frame that decided, or -1.
@@ -387,6 +399,10 @@ func (s *stackFacts) finish(f *Facts) {
 	for _, r := range s.cpuSums {
 		f.CPU = append(f.CPU, r.fact(s.cpuTotal))
 	}
+	for _, r := range s.work {
+		f.Work = append(f.Work, r.fact(s.total))
+	}
+	sortReasons(f.Work)
 	sortReasons(f.Blocking)
 	sortReasons(f.CPU)
 	for i := range f.Threads {
