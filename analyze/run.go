@@ -262,19 +262,30 @@ func (c *caseBuild) conclude(findings []Finding, rules []*Rule) {
 	c.freshCommands()
 }
 
-// lowerConfidence takes one step off a verdict for failed checks that bear on it.
+// lowerConfidence takes one step off the findings for failed checks that bear on
+// the captures: off all of them alike, so that none overtakes the verdict.
 func (c *caseBuild) lowerConfidence() {
 	i := slices.IndexFunc(c.out.Checks, func(k Check) bool { return k.Lowers && k.Status == CheckDiffer })
-	if i < 0 || c.verdict.Confidence.Rank() < ConfidenceMedium.Rank() || c.verdict.ID == measurementArtifact {
+	if i < 0 {
 		return
 	}
-	c.verdict.Confidence = map[Confidence]Confidence{ConfidenceHigh: ConfidenceMedium, ConfidenceMedium: ConfidenceLow}[c.verdict.Confidence]
-	c.verdict.Against = append(c.verdict.Against, c.out.Checks[i].Text)
-	c.verdict.Ground = Textf("lowered by a failed check; otherwise %s", c.verdict.Ground)
-	if c.verdict.Confidence == ConfidenceLow {
-		c.verdict.Advice = c.verdict.Conditional()
+	for k := range c.out.Findings {
+		c.out.Findings[k].lower(c.out.Checks[i].Text)
 	}
-	c.out.Findings[0] = c.verdict
+	c.verdict = c.out.Findings[0]
+}
+
+// lower takes one step off a confidence of medium or more, with the reason.
+func (fd *Finding) lower(why Text) {
+	if fd.Confidence.Rank() < ConfidenceMedium.Rank() || fd.ID == measurementArtifact {
+		return
+	}
+	fd.Confidence = map[Confidence]Confidence{ConfidenceHigh: ConfidenceMedium, ConfidenceMedium: ConfidenceLow}[fd.Confidence]
+	fd.Against = append(slices.Clone(fd.Against), why)
+	fd.Ground = Textf("lowered by a failed check; otherwise %s", fd.Ground)
+	if fd.Confidence == ConfidenceLow {
+		fd.Advice = fd.Conditional()
+	}
 }
 
 // measurementArtifact is the cause that failed checks speak for.

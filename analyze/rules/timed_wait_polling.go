@@ -94,6 +94,9 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 	if known && irq < fromIRQ || wokenByMany(c.ws) {
 		return // threads wake them
 	}
+	if !known && pacedInside(f, c.ws) {
+		return // another thread of the process has the same beat, and may be what makes it
+	}
 	if known && futex {
 		c.g.decide(threads, fmt.Sprintf("%s of their wakeups come from interrupts, and no device ends a futex wait", percent(irq)))
 		c.g.agree(stacks, percent(c.w.share)+" of the switches wait in a futex")
@@ -129,6 +132,27 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 		c.g.atMost(analyze.ConfidenceLow, "a fit: the waits last the same each time; a peer with a steady beat looks alike, and who wakes them is not in the input")
 	}
 }
+
+// pacedInside reports whether a thread of the subject that waits by timer has
+// the beat of the others: one that sleeps and then wakes them.
+func pacedInside(f *analyze.Facts, ws []waiter) bool {
+	beat := median(ws).perS
+	for i := range f.Threads {
+		t := &f.Threads[i]
+		own, told := ownShare(t, timerSleep)
+		if !told || own < mainShare {
+			continue
+		}
+		if r := t.SwitchesPerS.V; r >= beat/paceWithin && r <= beat*paceWithin {
+			return true
+		}
+	}
+	return false
+}
+
+// paceWithin: two beats that differ by less than this may be one. Practice: a
+// recording may miss some of the switches of either.
+const paceWithin = 1.5
 
 // bySignal reports whether most of the waits are for signals, which a timer of
 // the process sends (setitimer, timer_create).
