@@ -133,17 +133,15 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 	}
 }
 
-// pacedInside reports whether a thread of the subject that waits by timer has
-// the beat of the others: one that sleeps and then wakes them.
+// pacedInside reports whether a thread of the subject sleeps by timer as often
+// as the others wait: one that sleeps and then wakes them. It may leave the CPU
+// for other reasons between, as when those that it woke preempt it.
 func pacedInside(f *analyze.Facts, ws []waiter) bool {
 	beat := median(ws).perS
 	for i := range f.Threads {
 		t := &f.Threads[i]
 		own, told := ownShare(t, timerSleep)
-		if !told || own < mainShare {
-			continue
-		}
-		if r := t.SwitchesPerS.V; r >= beat/paceWithin && r <= beat*paceWithin {
+		if r := own * t.SwitchesPerS.V; told && r >= beat/paceWithin && r <= beat*paceWithin {
 			return true
 		}
 	}
