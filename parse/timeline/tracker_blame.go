@@ -13,12 +13,14 @@ type blamed struct {
 	ns uint64
 }
 
-// Every wait of a task is charged until there are wholeWaits; of those that
-// follow one in someWaits is, for all of them: a walk over the stints takes
-// longer than all else that an event makes.
+// The first wholeWaits waits of a task are charged one by one, and later those
+// that are longer than one in longWait of all it waited so far; of the others
+// one in someWaits, for those before it, too. A walk over the stints takes longer
+// than all else that an event makes.
 const (
-	wholeWaits = 512
-	someWaits  = 16
+	wholeWaits = 128
+	longWait   = 1024
+	someWaits  = 64
 )
 
 // idleWorth is the shortest wait for which it is looked whether another CPU was
@@ -36,28 +38,44 @@ func (t *Tracker) charge(x *task, from, to uint64, cpu int32) {
 	if c == nil || !t.opt.SystemWide || to <= from {
 		return
 	}
-	m, weight := x.extra(), uint64(1)
-	if m.waits++; m.waits > wholeWaits {
-		if m.waits%someWaits != 0 {
-			return
-		}
-		weight = someWaits
+	m, d := x.extra(), to-from
+	m.waits++
+	m.waited += d
+	if m.waits > wholeWaits && d < m.waited/longWait && m.waits%someWaits != 0 {
+		m.owed += d
+		return
 	}
+	whole := d + m.owed // what is charged with this wait
+	left := whole
+	m.owed = 0
 	end := to
 	for i := uint32(1); i <= numStints && i <= c.pos && end > from; i++ {
 		s := &c.stints[(c.pos-i)%numStints]
 		start := max(s.at, from)
 		if end > start {
-			m.hold(s.task, weight*(end-start))
+			part := min(share(whole, end-start, d), left)
+			if start == from {
+				part = left // nothing is lost to rounding
+			}
+			m.hold(s.task, part)
+			left -= part
 		}
 		end = min(end, start)
 	}
 	if end > from {
-		m.hold(othersID, weight*(end-from))
+		m.hold(othersID, left)
 	}
-	if to-from >= idleWorth {
-		m.idleNS += weight * t.idleElsewhere(cpu, from, to)
+	if d >= idleWorth {
+		m.idleNS += share(whole, t.idleElsewhere(cpu, from, to), d)
 	}
+}
+
+// share is the part of all that some is of d.
+func share(all, some, d uint64) uint64 {
+	if all == d {
+		return some
+	}
+	return uint64(float64(all) * (float64(some) / float64(d)))
 }
 
 // hold adds to what a task held up. When there are too many, the one with least
@@ -116,6 +134,10 @@ func (c *cpuState) idleIn(from, to uint64) uint64 {
 
 // blameOf lists who held up a task, the longest first.
 func (t *Tracker) blameOf(m *taskMore) []evidence.Blame {
+	if m.owed > 0 {
+		m.hold(othersID, m.owed)
+		m.owed = 0
+	}
 	if len(m.blame) == 0 {
 		return nil
 	}

@@ -90,6 +90,8 @@ type taskMore struct {
 	preemptors []preemptor
 	bursts     uint32
 	waits      uint32 // for a CPU
+	waited     uint64 // by them, ns
+	owed       uint64 // of it, not charged yet
 	burstSize  uint64
 	blame      []blamed
 	idleNS     uint64 // of the waits for a CPU, while another was idle
