@@ -19,7 +19,7 @@ type blamed struct {
 // than all else that an event makes.
 const (
 	wholeWaits = 128
-	longWait   = 1024
+	longWait   = 64
 	someWaits  = 64
 )
 
