@@ -25,6 +25,7 @@ type quotaCase struct {
 	idle  float64 // switches to the idle task of threads that were still runnable
 	share float64 // of the switches
 	w     wait
+	quota *analyze.QuotaFact // what the group's own counts say; nil: not captured, or nothing
 	g     ground
 }
 
@@ -42,16 +43,21 @@ func cpuQuota(f *analyze.Facts) []analyze.Finding {
 	fd.Claim = c.claim()
 	fd.Shown = c.shown(f, fd.Claim)
 	fd.Evidence = append(rateEvidence(heaviest(allWaiters(f))), reasonEvidence(c.w.reasons)...)
+	if c.quota != nil {
+		fd.Evidence = append(fd.Evidence, c.quota.Evidence...)
+	}
 	fd.Advice = quotaAdvice()
-	fd.Next = []analyze.Command{quotaCounts(f)}
+	if c.quota == nil {
+		fd.Next = []analyze.Command{quotaCounts(f)}
+	}
 	return settled(f, fd)
 }
 
 // quotaOf looks for what only a quota does: the scheduler always takes a
 // runnable task before it goes idle, unless it is not allowed to.
 func quotaOf(f *analyze.Facts) *quotaCase {
-	c := &quotaCase{idle: f.Taken.Idle, w: waitsFor(f.Blocking, byQuota)}
-	invol, _ := involuntaryShare(f)
+	c := &quotaCase{idle: f.Taken.Idle, w: waitsFor(f.Blocking, byQuota), quota: throttled(f)}
+	invol, known := involuntaryShare(f)
 	c.share = c.w.share
 	if f.Taken.Total > 0 {
 		c.share = max(c.share, invol*c.idle/f.Taken.Total)
@@ -59,7 +65,14 @@ func quotaOf(f *analyze.Facts) *quotaCase {
 	switch {
 	case c.w.share >= partShare:
 		c.g.decide(stacks, percent(c.w.share)+" of the switches are in the kernel's throttling")
-	case c.idle < fewIdles || c.share < traceShare:
+	case c.idle >= fewIdles && c.share >= traceShare:
+	case c.quota != nil && known && invol >= mainShare:
+		c.share = invol
+		what := c.quota.Text().String()
+		c.g.decide(counters, what)
+		c.g.atMost(analyze.ConfidenceMedium, what+"; which of the switches that made is not in the input")
+		return c
+	default:
 		return nil
 	}
 	if c.idle >= fewIdles {
@@ -71,8 +84,28 @@ func quotaOf(f *analyze.Facts) *quotaCase {
 	if st := starved(f); st != nil && !f.Macro.FromTrace {
 		c.g.agree(counters, st.text(f).String())
 	}
+	if c.quota != nil {
+		c.g.agree(counters, c.quota.Text().String())
+		return c
+	}
 	c.g.note(text("the limit itself is not in the input; real-time throttling (sched_rt_runtime_us) of tasks with real-time priority looks alike"))
 	return c
+}
+
+// oftenThrottled is the share of periods from which on a quota is felt.
+// Source: the alert CPUThrottlingHigh of the Kubernetes mixin.
+const oftenThrottled = 0.25
+
+// throttled is the quota that stopped a group most often while it was watched;
+// nil when none did so often.
+func throttled(f *analyze.Facts) *analyze.QuotaFact {
+	for i := range f.Quota {
+		q := &f.Quota[i]
+		if v, ok := q.Share.Get(); ok && v >= oftenThrottled && !q.SinceStart && q.Throttled.V >= fewIdles {
+			return q
+		}
+	}
+	return nil
 }
 
 // fewIdles: fewer are accidents of a recording. Practice: a quota of the usual
@@ -87,6 +120,9 @@ func (c *quotaCase) summary(f *analyze.Facts) analyze.Text {
 }
 
 func (c *quotaCase) claim() analyze.Text {
+	if c.idle < fewIdles && c.w.top == nil {
+		return text("%s.", upper(c.quota.Text().String()))
+	}
 	if c.idle == 0 {
 		return text("%s of the switches are in the kernel's throttling%s.", percent(c.share), mostly(c.w.top.Frame))
 	}
@@ -94,7 +130,13 @@ func (c *quotaCase) claim() analyze.Text {
 }
 
 func (c *quotaCase) shown(f *analyze.Facts, claim analyze.Text) []analyze.Text {
-	out := []analyze.Text{claim, text("The scheduler goes idle only when no task may run: a runnable task that is left for it is held back by its group's limit.")}
+	out := []analyze.Text{claim}
+	if c.idle >= fewIdles {
+		out = append(out, text("The scheduler goes idle only when no task may run: a runnable task that is left for it is held back by its group's limit."))
+		if c.quota != nil {
+			out = append(out, text("%s.", upper(c.quota.Text().String())))
+		}
+	}
 	if used, txt, ok := figure(f, analyze.FigCPUs); ok {
 		if n, okN := f.Util.CPUs.Get(); okN && used < full*float64(n) {
 			out = append(out, text("The subject uses %s of %d CPUs.", txt, n))

@@ -35,9 +35,9 @@ var labRuns = []struct {
 	{name: "switch.data", files: []string{"switch.data"}, right: 35},
 	{name: "perf-stat and pidstat", files: []string{"perf-stat.txt", "pidstat.txt"}, right: 12},
 	{name: "all, no kernel symbols", files: labAll, right: 14, blind: true},
-	{name: "all and /proc", files: slices.Concat(labAll, labProc), right: 34},
-	{name: "perf-stat and /proc", files: append([]string{"perf-stat.txt"}, labProc...), right: 8},
-	{name: "/proc", files: labProc, right: 5},
+	{name: "all and /proc", files: slices.Concat(labAll, labProc), right: 38},
+	{name: "perf-stat and /proc", files: append([]string{"perf-stat.txt"}, labProc...), right: 12},
+	{name: "/proc", files: labProc, right: 7},
 }
 
 var labAll = []string{"perf-stat.txt", "pidstat.txt", "switch.data", "switch-a.data", "cpu.data"}

@@ -15,6 +15,7 @@ import (
 	"ctxan/parse/perfreport"
 	"ctxan/parse/perfstat"
 	"ctxan/parse/pidstat"
+	"ctxan/parse/procfs"
 )
 
 const casesDir = "../../testdata/rules"
@@ -283,6 +284,7 @@ func caseSet(t *testing.T, files map[string]string) *evidence.Set {
 	read("perf-stat.txt", perfstat.Format, perfstat.Read)
 	read("pidstat.txt", pidstat.Format, pidstat.Read)
 	read("perf-report.txt", perfreport.Format, perfreport.Read)
+	read("group.txt", procfs.Format, procfs.Read)
 	if raw, ok := files["trace.txt"]; ok {
 		readTrace(t, raw, set.NewBuilder("trace.txt", "perf.data"))
 	}
