@@ -197,7 +197,7 @@ func recordMain(f *flags, r *recordFlags, args []string, std stdio) error {
 	}
 	f.output = r.report
 	opt.Stdin, opt.Stdout, opt.Stderr = std.in, std.out, std.err
-	progress := newProgress(std.err, f.quiet)
+	progress := newCountdown(std.err, f.quiet)
 	opt.Progress = progress.show
 	ctx, stop := interruptible(std.err, len(opt.Command) > 0)
 	res, err := collect.Run(ctx, opt)
@@ -286,19 +286,19 @@ func interruptible(w io.Writer, command bool) (context.Context, func()) {
 	return ctx, func() { signal.Stop(ch); close(done); cancel() }
 }
 
-// progress is the line on a terminal that tells how far a measurement is.
-type progress struct {
+// countdown is the line on a terminal that tells how far a measurement is.
+type countdown struct {
 	w     io.Writer
 	on    bool
 	shown bool
 }
 
-func newProgress(w io.Writer, quiet bool) *progress {
+func newCountdown(w io.Writer, quiet bool) *countdown {
 	_, tty := terminal(w)
-	return &progress{w: w, on: tty && !quiet}
+	return &countdown{w: w, on: tty && !quiet}
 }
 
-func (p *progress) show(at collect.Progress) {
+func (p *countdown) show(at collect.Progress) {
 	if !p.on {
 		return
 	}
@@ -310,7 +310,7 @@ func (p *progress) show(at collect.Progress) {
 	fmt.Fprintf(p.w, "\r\x1b[Kmeasuring: %.1f s%s, %d switches, %.1f MB", at.Elapsed.Seconds(), left, at.Switches, float64(at.Bytes)/1e6)
 }
 
-func (p *progress) clear() {
+func (p *countdown) clear() {
 	if p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}

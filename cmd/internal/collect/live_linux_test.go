@@ -174,7 +174,8 @@ func TestOffCPU(t *testing.T) {
 			continue
 		}
 		n++
-		if x.OffCPU == nil || x.OffCPU.Min < 2_000_000 {
+		// A wait begins a little after the timer was set, or much, on a busy machine.
+		if x.OffCPU == nil || x.OffCPU.Sum < x.OffCPU.N*1_900_000 {
 			t.Errorf("%v: off-CPU times %v of sleeps of 2 ms", x.Task, x.OffCPU)
 		}
 		// Not all of them: the kernel does not give perf every sched_waking that
