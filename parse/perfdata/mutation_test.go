@@ -67,7 +67,7 @@ func described(t *testing.T) (file []byte, records []*record, features map[wire.
 		{name: "EVENT_UPDATE", typ: wire.RecEventUpdate, body: values(uint64(2), uint64(100), "sched:sched_switch\x00\x00\x00\x00\x00\x00")},
 	}
 	now := uint64(1e9)
-	offset := int(le.Uint64(file[40:])) // where the header says that the data begins
+	offset := int(w.Size())
 	put := func(b []byte) {
 		w.Record(b)
 		offset += len(b)
