@@ -13,17 +13,6 @@ const (
 	GradeExtreme  Grade = "extreme"
 )
 
-// gradeOf grades a rate per core or per active CPU, and returns the range of
-// the table that it fell into.
-func gradeOf(perS float64) (Grade, string) {
-	for _, g := range gradeTable {
-		if perS < g.Below {
-			return g.Grade, g.Range
-		}
-	}
-	return GradeNone, ""
-}
-
 // Rank orders grades from healthy (1) to extreme (5); none is 0.
 func (g Grade) Rank() int {
 	for i, row := range gradeTable {

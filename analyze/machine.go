@@ -368,7 +368,7 @@ func (c *caseBuild) checkMachine() []Check {
 	var out []Check
 	for _, q := range c.facts.Quota {
 		if q.Throttled.V > 0 {
-			out = append(out, Check{ID: "quota", Status: CheckDiffer, Text: q.text()})
+			out = append(out, Check{ID: "quota", Status: CheckDiffer, Text: q.Text()})
 		}
 	}
 	if v, ok := c.facts.Machine.Steal.Get(); ok && v >= stealNoted {
@@ -378,8 +378,8 @@ func (c *caseBuild) checkMachine() []Check {
 	return out
 }
 
-// text is what a quota did, in a sentence.
-func (q *QuotaFact) text() Text {
+// Text is what a quota did, in a sentence.
+func (q *QuotaFact) Text() Text {
 	t := Textf("a CPU quota stopped the control group in %s of %s periods", quantity.Count(q.Throttled.V), quantity.Count(q.Periods.V))
 	if q.Group != "" {
 		t = Textf("a CPU quota stopped the control group %s in %s of %s periods", Code(q.Group), quantity.Count(q.Throttled.V), quantity.Count(q.Periods.V))

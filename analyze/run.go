@@ -15,6 +15,11 @@ var ErrNoEvidence = errors.New("no usable evidence in any input")
 // Run groups the set into cases, computes the facts of each, lets every rule
 // conclude from them, and lays out the chain. It never changes the set.
 func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
+	return RunWith(set, rules, DefaultScales())
+}
+
+// RunWith is Run with other tables of grades and costs than the customary ones.
+func RunWith(set *evidence.Set, rules []*Rule, scales *Scales) (*Result, error) {
 	read := countReadings(set)
 	set = read.set
 	sels, checks := selectCases(set)
@@ -24,14 +29,14 @@ func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
 	}
 	r := &Result{Checks: append(checks, unusedSources(read, sels)...), Sources: sourceInfos(set)}
 	for _, s := range sels {
-		r.Cases = append(r.Cases, analyzeCase(s, read, rules))
+		r.Cases = append(r.Cases, analyzeCase(s, read, rules, scales))
 	}
 	return r, nil
 }
 
 // analyzeCase takes one case from evidence to verdict.
-func analyzeCase(sel *selection, read *countedSet, rules []*Rule) *Case {
-	c := &caseBuild{sel: sel, read: read}
+func analyzeCase(sel *selection, read *countedSet, rules []*Rule, scales *Scales) *Case {
+	c := &caseBuild{sel: sel, read: read, scales: scales}
 	c.gather()
 	findings := runRules(&c.facts, rules)
 	if c.lossy() || c.leadersOnly() || len(c.facts.Macro.Implausible) > 0 {
@@ -61,6 +66,7 @@ func (c *caseBuild) doubtCalm(findings []Finding) []Finding {
 type caseBuild struct {
 	sel     *selection
 	read    *countedSet
+	scales  *Scales
 	rows    []*rowSource
 	facts   Facts
 	stacks  stackFacts
@@ -89,6 +95,7 @@ func (c *caseBuild) gather() {
 	f.Util = utilFacts(c)
 	c.has()
 	f.Wake = wakeFacts(&f.Subject, f.Threads)
+	f.Taken = takenFacts(&f.Subject, f.Threads)
 	c.stacks = gatherStacks(c.sel, f)
 	gatherPeers(c.sel, f, c.stacks.switches)
 	f.Layer2.Concentration = concentration(f)
@@ -146,11 +153,12 @@ func (c *caseBuild) profileComm() string {
 }
 
 // macro is layer 1: of the block that counted the switches, or, when no
-// counters are given, of a trace that saw all of them.
+// counters are given or none for the switches, of a trace that saw all of them.
 func (c *caseBuild) macro() Macro {
 	machine := c.sel.subject.Kind == SubjectMachine
-	if b := c.mainBlock(); b != nil {
-		return macroOf(b, machine)
+	b, rs := c.mainBlock(), c.fullest()
+	if b != nil && (counterInput(b, "context-switches").ok || rs == nil || !rs.trace) {
+		return macroOf(b, machine, c.scales)
 	}
 	return c.traceMacro(machine)
 }
@@ -243,6 +251,7 @@ func (c *caseBuild) conclude(findings []Finding, rules []*Rule) {
 	c.out.Rates = rateIntervals(c)
 	c.out.Wakes = wakeRows(f)
 	c.out.Trigger = triggerRows(f)
+	c.out.Taken, c.out.Held, c.out.Ledger = takenRows(f), heldOf(f), ledgerOf(c)
 	c.out.Stacks = c.stacks.report(f)
 	c.out.Checks = c.checks()
 	c.lowerConfidence()
@@ -254,16 +263,47 @@ func (c *caseBuild) conclude(findings []Finding, rules []*Rule) {
 	c.freshCommands()
 }
 
-// lowerConfidence takes one step off a verdict for failed checks that bear on it.
+// lowerConfidence takes one step off the findings for failed checks that bear on
+// the captures: off all of them alike, so that none overtakes the verdict.
 func (c *caseBuild) lowerConfidence() {
 	i := slices.IndexFunc(c.out.Checks, func(k Check) bool { return k.Lowers && k.Status == CheckDiffer })
-	if i < 0 || c.verdict.Confidence.Rank() < ConfidenceMedium.Rank() {
+	if i < 0 {
 		return
 	}
-	c.verdict.Confidence = map[Confidence]Confidence{ConfidenceHigh: ConfidenceMedium, ConfidenceMedium: ConfidenceLow}[c.verdict.Confidence]
-	c.verdict.Against = append(c.verdict.Against, c.out.Checks[i].Text)
-	c.verdict.Ground = Textf("lowered by a failed check; otherwise %s", c.verdict.Ground)
-	c.out.Findings[0] = c.verdict
+	for k := range c.out.Findings {
+		c.out.Findings[k].lower(c.out.Checks[i].Text)
+	}
+	c.verdict = c.out.Findings[0]
+}
+
+// lower takes one step off a confidence of medium or more, with the reason.
+func (fd *Finding) lower(why Text) {
+	if fd.Confidence.Rank() < ConfidenceMedium.Rank() || fd.ID == measurementArtifact {
+		return
+	}
+	fd.Confidence = map[Confidence]Confidence{ConfidenceHigh: ConfidenceMedium, ConfidenceMedium: ConfidenceLow}[fd.Confidence]
+	fd.Against = append(slices.Clone(fd.Against), why)
+	fd.Ground = Textf("lowered by a failed check; otherwise %s", fd.Ground)
+	if fd.Confidence == ConfidenceLow {
+		fd.Advice = fd.Conditional()
+	}
+}
+
+// measurementArtifact is the cause that failed checks speak for.
+const measurementArtifact = "measurement-artifact"
+
+// Conditional is a finding's advice as it must be given where other causes fit
+// too: after what settles the cause, and depending on it.
+func (fd *Finding) Conditional() []Advice {
+	if len(fd.Advice) == 0 || len(fd.Next) == 0 {
+		return fd.Advice
+	}
+	out := []Advice{{Do: Textf("Settle the cause first: %s shows %s.", Code(fd.Next[0].Line), fd.Next[0].Why)}}
+	for _, a := range fd.Advice {
+		a.Do, a.Sketch, a.Lang = Textf("If it is %s: %s", fd.ID, a.Do), "", ""
+		out = append(out, a)
+	}
+	return out
 }
 
 func (c *caseBuild) verdictOf() Verdict {

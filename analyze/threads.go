@@ -242,17 +242,27 @@ func (f *ThreadFact) addDetail(t *evidence.TaskStats) {
 	addCount(&f.Migrations, t.Migrations)
 	addCount(&f.Wakeups, t.Wakeups)
 	for _, h := range []struct{ dst, src **evidence.Histogram }{
-		{&f.Run, &t.Run}, {&f.Delay, &t.Delay}, {&f.OffCPU, &t.OffCPU}, {&f.Preempt, &t.Preempt},
+		{&f.Run, &t.Run}, {&f.Delay, &t.Delay}, {&f.OffCPU, &t.OffCPU}, {&f.Preempt, &t.Preempt}, {&f.Gap, &t.Gap},
 	} {
 		if *h.dst == nil {
 			*h.dst = *h.src
 		}
+	}
+	f.Ended = f.Ended || t.Ended
+	if f.Blame == nil {
+		f.Blame, f.IdleElsewhereNS = t.Blame, t.IdleElsewhereNS
+	}
+	if f.Bursts == 0 {
+		f.Bursts, f.BurstSize = float64(t.Bursts), float64(t.BurstSize)
 	}
 	if f.WakeCtx == nil {
 		f.WakeCtx = t.WakeCtx
 	}
 	if f.States == nil {
 		f.States = t.States
+	}
+	if f.Preemptors == nil {
+		f.Preemptors = t.Preemptors
 	}
 	if f.Wakers == nil {
 		f.Wakers = t.Wakers

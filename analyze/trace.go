@@ -12,7 +12,7 @@ import (
 // only the rate. They grade the rate, but they are no second measurement, and
 // the chain's first link stays missing.
 func (c *caseBuild) traceMacro(machine bool) Macro {
-	m := Macro{ImpactWord: "unknown"}
+	m := Macro{ImpactWord: "unknown", Scales: c.scales}
 	rs := c.fullest()
 	if machine && (rs == nil || !rs.trace && c.facts.Machine.SwitchesPerS.OK) {
 		return c.machineMacro()

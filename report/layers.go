@@ -206,6 +206,9 @@ func (t *textReport) threads() {
 	t.rates()
 	t.wakes()
 	t.triggers()
+	t.taken()
+	t.held()
+	t.ledger()
 	t.blank()
 }
 

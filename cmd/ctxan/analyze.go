@@ -31,11 +31,20 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if err := checkCommand(cmd, args); err != nil {
 		return err
 	}
+	return analyzeArgs(f, args, std)
+}
+
+// analyzeArgs reads captures and prints the report.
+func analyzeArgs(f *flags, args []string, std stdio) error {
+	scales, err := f.scales()
+	if err != nil {
+		return err
+	}
 	set, err := f.open(args, std)
 	if err != nil {
 		return err
 	}
-	r, err := conclude(set, std)
+	r, err := conclude(set, scales, std)
 	if err != nil {
 		return err
 	}
@@ -53,8 +62,8 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 }
 
 // conclude analyses a set, and says what was read when it holds no evidence.
-func conclude(set *evidence.Set, std stdio) (*analyze.Result, error) {
-	r, err := analyze.Run(set, rules.All())
+func conclude(set *evidence.Set, scales *analyze.Scales, std stdio) (*analyze.Result, error) {
+	r, err := analyze.RunWith(set, rules.All(), scales)
 	if !errors.Is(err, analyze.ErrNoEvidence) {
 		return r, err
 	}

@@ -33,6 +33,7 @@ type flags struct {
 	width                 int
 	kallsyms, symfs       string
 	failOn                []string
+	cost, grades          string
 	more                  []string // command lines that say more of the same captures
 	selection             selection
 }
@@ -55,6 +56,8 @@ func (f *flags) addOutput(fs *pflag.FlagSet) {
 }
 
 func (f *flags) addVerdict(fs *pflag.FlagSet) {
+	fs.StringVar(&f.cost, "cost", "", "file with what a switch costs, instead of the built-in table: lines low, high and direct with microseconds")
+	fs.StringVar(&f.grades, "grades", "", "file with the grades, instead of the customary ones: lines of a rate per CPU and a grade, - extreme last")
 	fs.StringSliceVar(&f.failOn, "fail-on", nil, "exit with 1 when the verdict is one of these causes, or the grade is this one or worse (healthy, normal, elevated, severe, extreme)")
 }
 

@@ -105,15 +105,26 @@ type TaskStats struct {
 	OffCPU  *Histogram // per voluntary switch-out, until running again
 	Preempt *Histogram // per involuntary switch-out, until running again
 
-	States   *[NumStates]uint64       // switch-outs by state
-	WakeCtx  *[NumWakeContexts]uint64 // involuntary switch-outs by wake context
-	Kinds    *[NumKinds]uint64        // switch-outs by what followed
-	Wakers   []Waker                  // who woke this task, most often first, at most MaxWakers
+	States     *[NumStates]uint64       // switch-outs by state
+	WakeCtx    *[NumWakeContexts]uint64 // involuntary switch-outs by wake context
+	Kinds      *[NumKinds]uint64        // switch-outs by what followed
+	Gap        *Histogram               // per voluntary switch-out, until the next switch-out; where the capture does not tell when the task came back
+	Preemptors []Preemptor              // who took the CPU from it while it was runnable, most often first, at most MaxPreemptors
+	Wakers     []Waker                  // who woke this task, most often first, at most MaxWakers
+	Bursts     uint64                   // wakeups that came with those of other tasks, MinBurst in all or more, from one CPU between two switches
+	BurstSize  uint64                   // tasks woken in those bursts, summed over Bursts
+	// Of system-wide traces: who held up its waits for a CPU, the longest first,
+	// and for how much of that time another CPU was idle, on which it may not
+	// have been allowed to run.
+	Blame           []Blame
+	IdleElsewhereNS uint64
+
 	MaxDelay Opt[Extreme]
 
 	FirstWaits  uint64
 	ChainBreaks uint64 // switch-outs of it whose switch-in the source misses
 	MissedOuts  uint64 // switch-outs of it that the source misses, as far as the others show
+	Ended       bool   // its end was recorded, be its last switch-out seen or not
 }
 
 // Waker counts the wakeups of a task by one waker.

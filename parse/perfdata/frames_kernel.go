@@ -7,9 +7,10 @@ import (
 	"ctxan/parse/perfdata/wire"
 )
 
-// How many switches are looked at to tell whether the kernel symbols fit, and
-// how many of them with names it takes.
+// How many switches are looked at to tell whether the kernel symbols fit, until
+// how many have names, and how many of these it takes.
 const (
+	kernelLooks     = 4096
 	kernelProbes    = 256
 	leastProbes     = 4
 	kernelProbeDeep = 8 // frames of each
@@ -23,10 +24,10 @@ const threadReturn = "thread_return"
 // schedule in its name. Symbols of another build of the same release can have
 // the same size and name all addresses, wrongly.
 func (f *frames) checkKernel() error {
-	if f.r.opt.Symbols == nil || f.kernel.End == 0 {
+	if f.r.opt.Symbols == nil || f.kernel.End == 0 || len(f.spaces.stacks) == 1 { // no stack needs them
 		return nil
 	}
-	named, right, wrong := 0, 0, ""
+	looked, named, right, wrong := 0, 0, 0, ""
 	err := f.r.walkRecords(func(typ wire.Type, rec []byte, _ int64) bool {
 		if typ != wire.RecSample {
 			return true
@@ -35,6 +36,7 @@ func (f *frames) checkKernel() error {
 			sw.Record(rec)
 		}
 		if e := f.r.schema.eventOf(rec); e != nil && e.isSwitch() && len(rec) >= e.layout.Fixed {
+			looked++
 			name, ok := f.switchFrame(kernelLeaves(e, rec))
 			if name != "" {
 				named++
@@ -45,7 +47,7 @@ func (f *frames) checkKernel() error {
 				wrong = name
 			}
 		}
-		return named < kernelProbes
+		return named < kernelProbes && looked < kernelLooks
 	})
 	if named >= leastProbes && 2*right < named {
 		f.r.opt.Symbols.Distrust(f.kernel, f.r.host, fmt.Sprintf("by it, %d of %d switches do not come from the scheduler, but from %s and the like", named-right, named, wrong))

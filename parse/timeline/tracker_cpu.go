@@ -2,12 +2,13 @@ package timeline
 
 // cpuState is what the switches of one CPU tell.
 type cpuState struct {
-	id    int32
-	clean bool   // nothing is known to be missing since the last switch
-	cur   *task  // put on by the last switch; nil: not known
-	since uint64 // time of the last switch; 0: not known
-	left  leaver
-	told  struct{ out, in uint32 } // task.id+1 of the last sched_switch, while its PERF_RECORD_SWITCH are to come
+	id            int32
+	clean         bool   // nothing is known to be missing since the last switch
+	cur           *task  // put on by the last switch; nil: not known
+	since         uint64 // time of the last switch; 0: not known
+	left          leaver
+	victim, vslot uint32                   // task.id+1 of whom cur took the CPU from, and where that is counted; 0: nobody
+	told          struct{ out, in uint32 } // task.id+1 of the last sched_switch, while its PERF_RECORD_SWITCH are to come
 
 	lossGen    uint32
 	switches   uint64
@@ -17,6 +18,7 @@ type cpuState struct {
 	series     series
 	stints     [numStints]stint // the last ones; the present one is at pos-1
 	pos        uint32
+	burst      []uint32    // task.ids woken here since the last switch, each once
 	after      []afterWake // wakeups made by cur since it came on
 	afterStore [8]afterWake
 }
@@ -98,6 +100,7 @@ func (c *cpuState) vacate(at uint64) {
 //	        ────┤B ? ? ? C ├D──     has a stint of known length
 func (t *Tracker) leave(c *cpuState, prev *task, e *Event) bool {
 	if c.cur != prev {
+		t.gone(c)
 		if c.cur != nil {
 			prev.breaks++
 			t.chainBreak(c)
@@ -121,8 +124,21 @@ func (t *Tracker) leave(c *cpuState, prev *task, e *Event) bool {
 	return true
 }
 
-// chainBreak counts a switch that was missed on a CPU.
+// gone gives up a task that has ended on the CPU, where its last switch-out is
+// not to be seen: the kernel takes a task's own events off it before it leaves
+// for good.
+func (t *Tracker) gone(c *cpuState) {
+	x := c.cur
+	if t.opt.SystemWide || x == nil || x.flags&flagExited == 0 {
+		return
+	}
+	if x.place == on && x.cpu == c.id {
+		x.place, x.at = unknown, 0
+	}
+	c.cur = nil
+}
 
+// chainBreak counts a switch that was missed on a CPU.
 func (t *Tracker) chainBreak(c *cpuState) {
 	t.breaks++
 	c.breaks++

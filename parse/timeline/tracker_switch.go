@@ -29,6 +29,12 @@ func (t *Tracker) onSwitch(e *Event) {
 	if next == nil || next.flags&flagDead != 0 {
 		next = t.newTask(e.Other, e.Off)
 	}
+	if c.victim != 0 {
+		t.settlePreemptor(c, prev, e.Time)
+	}
+	if len(c.burst) > 0 {
+		t.settleBurst(c)
+	}
 	whole := t.leave(c, prev, e) && c.clean || c.pos == 0
 	if prev != t.idle {
 		t.out(prev, next, e, whole)
@@ -67,6 +73,7 @@ func (t *Tracker) taskSwitch(c *cpuState, e *Event) {
 		t.runWithoutCPU(prev, e)
 	}
 	if prev != t.idle {
+		t.addGap(prev, e.Time)
 		t.out(prev, next, e, c == nil || c.clean)
 	}
 	next.wake.at = 0
@@ -102,6 +109,7 @@ func (t *Tracker) out(x, next *task, e *Event, whole bool) {
 	if preempted(state) {
 		wake = t.wakeContext(x, x.at, next, e.CPU, whole)
 		x.ctx[wake]++
+		t.takenBy(x, next, e)
 	}
 	x.kinds[t.kindOf(x, next)]++
 	switch state {
@@ -165,6 +173,7 @@ func (t *Tracker) endWait(x *task, at uint64, cpu int32) {
 		switch {
 		case preempted(x.outState):
 			x.preempt.add(wait)
+			t.charge(x, x.at, at, cpu)
 		case x.outState != evidence.StateUnknown:
 			x.offCPU.add(wait)
 		default:
@@ -195,6 +204,7 @@ func preempted(s evidence.State) bool { return s == evidence.StateR || s == evid
 
 func (t *Tracker) addDelay(x *task, d, at uint64, cpu int32) {
 	x.delay.add(d)
+	t.charge(x, x.wakeAt, at, cpu)
 	if x.waker != 0 {
 		x.wakers[x.waker-1].delayNS += d
 	}

@@ -80,7 +80,29 @@ type task struct {
 	migrations  uint32
 	breaks      uint32 // switch-outs whose switch-in was missed
 	missed      uint32 // switch-outs that were missed
-	_           [3]uint32
+	_           uint32
+	more        *taskMore // nil until there is something in it
+}
+
+// taskMore is what few switches have to do with.
+type taskMore struct {
+	gap        *durations // from a voluntary switch-out to the next switch-out
+	preemptors []preemptor
+	bursts     uint32
+	waits      uint32 // for a CPU
+	waited     uint64 // by them, ns
+	owed       uint64 // of it, not charged yet
+	burstSize  uint64
+	blame      []blamed
+	idleNS     uint64 // of the waits for a CPU, while another was idle
+}
+
+// extra returns the further evidence of a task, making it if need be.
+func (x *task) extra() *taskMore {
+	if x.more == nil {
+		x.more = new(taskMore)
+	}
+	return x.more
 }
 
 // durations collects the values of a histogram. The last few wait here, so that

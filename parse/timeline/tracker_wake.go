@@ -195,6 +195,9 @@ func (t *Tracker) runnable(x *task, e *Event) {
 func (t *Tracker) woken(x *task, e *Event, at uint64, target int32) {
 	by := t.get(e.TID, e.Off)
 	irq := e.Flags&FlagIRQ != 0
+	if c := t.cpu(e.CPU); c != nil {
+		c.inBurst(x.id)
+	}
 	x.wake = wakeContext{at: at, by: by.id, from: e.CPU, target: target, irq: irq}
 	if t.opt.Watch != nil {
 		t.tellWake(by, x, e, at)

@@ -155,8 +155,13 @@ func (c *Catalogue) phrase(en string, depth int) (string, bool) {
 // stands at a verb has the marks between sentences, so that a pattern is not held
 // against two of them.
 func (c *Catalogue) byPattern(en string, depth int, strict bool) (string, bool) {
+	r, n := utf8.DecodeRuneInString(en)
+	lower := string(unicode.ToLower(r)) + en[n:]
 	for _, p := range c.patterns {
 		args, ok := p.match(en)
+		if !ok && lower != en {
+			args, ok = p.match(lower)
+		}
 		if !ok || strict && slices.ContainsFunc(args, severalSentences) {
 			continue
 		}
@@ -164,13 +169,24 @@ func (c *Catalogue) byPattern(en string, depth int, strict bool) (string, bool) 
 		for i, a := range args {
 			var ok bool
 			said[i], ok = c.part(a, depth-1)
-			known = known && (ok || !strings.Contains(strings.TrimSpace(a), " "))
+			known = known && (ok || !manyWords(a))
 		}
 		if known || p.letters >= tellingLetters {
 			return p.fill(said), true
 		}
 	}
 	return en, false
+}
+
+// manyWords reports whether a text has more words than a name or a unit.
+func manyWords(s string) bool {
+	n := 0
+	for _, w := range strings.Fields(s) {
+		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'-,;:()") == "" {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // tellingLetters: a pattern of fewer letters ("%s of %s") fits texts that are none
@@ -216,13 +232,29 @@ func (c *Catalogue) split(en string, sep [2]string, depth int, all bool) (string
 		return en, false
 	}
 	known := 0
-	for i := range parts {
-		s, ok := c.part(parts[i], depth-1)
-		if parts[i] = s; ok {
+	var out []string
+	for i := 0; i < len(parts); {
+		s, took, ok := c.longest(parts[i:], sep[0], depth-1)
+		if out = append(out, s); ok {
 			known++
 		}
+		i += took
 	}
-	return strings.Join(parts, sep[1]), known == len(parts) || known > 0 && !all
+	return strings.Join(out, sep[1]), known == len(out) || known > 0 && !all
+}
+
+// mostJoined bounds how many parts are looked up together.
+const mostJoined = 4
+
+// longest translates as many of the first parts as are known together, or one.
+func (c *Catalogue) longest(parts []string, sep string, depth int) (s string, took int, ok bool) {
+	for n := min(len(parts)-1, mostJoined); n > 1; n-- {
+		if s, ok := c.whole(strings.Join(parts[:n], sep)); ok {
+			return s, n, true
+		}
+	}
+	s, ok = c.part(parts[0], depth)
+	return s, 1, ok
 }
 
 func cutSpace(s string) (bare, before, after string) {
