@@ -333,7 +333,7 @@ func (c *countedSet) onlyMachine() {
 // machineMacro is layer 1 of the machine by its own counters.
 func (c *caseBuild) machineMacro() Macro {
 	f := &c.facts.Machine
-	m := Macro{ImpactWord: "unknown"}
+	m := Macro{ImpactWord: "unknown", Scales: c.scales}
 	rate, ok := f.SwitchesPerS.Get()
 	if !ok || len(f.Evidence) == 0 {
 		return m

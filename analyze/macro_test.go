@@ -117,6 +117,14 @@ func TestMachineIsGradedPerCPU(t *testing.T) {
 	}
 }
 
+// The machine's own counters are held against the tables that others are.
+func TestMachineCountersHaveScales(t *testing.T) {
+	c := &caseBuild{scales: DefaultScales()}
+	if m := c.machineMacro(); m.Scales != c.scales {
+		t.Error("layer 1 of the machine has no tables")
+	}
+}
+
 func TestImpactOfAnIdleProcess(t *testing.T) {
 	// 1,000 switches a second at 10 µs each: 100,000/s per active CPU, and nothing lost.
 	m := macroOf(counted(10, map[string]float64{"task-clock": 9, "context-switches": 1000}), false, DefaultScales())
