@@ -42,6 +42,10 @@ type Translator interface {
 // Code is a Textf argument that is a name: a comm, a symbol, an event.
 type Code string
 
+// ownName is a Textf argument that is set as a name and is a word of ours: it is
+// translated.
+type ownName string
+
 // Marks around code in the intermediate string of Textf. They are
 // noncharacters: not valid in any capture once stripped from the arguments.
 const (
@@ -59,6 +63,8 @@ func Textf(format string, args ...any) Text {
 		switch v := a.(type) {
 		case Code:
 			marked[i] = codeOpen + stripMarks.Replace(string(v)) + codeClose
+		case ownName:
+			marked[i] = codeOpen + string(v) + codeClose
 		case Text:
 			marked[i] = v.marked()
 		case string:
@@ -121,6 +127,8 @@ func (m *message) in(tr Translator) Text {
 		switch v := a.(type) {
 		case Text:
 			args[i] = v.translated(tr)
+		case ownName:
+			args[i] = ownName(tr.Phrase(string(v)))
 		case string:
 			args[i] = tr.Phrase(v)
 		default:

@@ -193,6 +193,19 @@ func (c *caseBuild) wide(source int) bool {
 const maxWakeRows = 8
 
 // wakeRows counts wakeups by waker and wakee name: threads of one pool, whose
+// The wakers that are no tasks.
+const (
+	wakerIdle = "interrupt, CPU idle"
+	wakerBusy = "interrupt, CPU busy"
+)
+
+func wakerText(name string) Text {
+	if name == wakerIdle || name == wakerBusy {
+		return Textf("%s", ownName(name))
+	}
+	return Textf("%s", Code(name))
+}
+
 // names differ in their number, are one line.
 func wakeRows(f *Facts) []WakeRow {
 	if f.Wake.Total == 0 {
@@ -206,16 +219,16 @@ func wakeRows(f *Facts) []WakeRow {
 			waker := poolName(k.Task.Comm)
 			switch {
 			case k.IRQ && k.Task.TID == 0:
-				waker = "interrupt, CPU idle"
+				waker = wakerIdle
 			case k.IRQ:
-				waker = "interrupt, CPU busy"
+				waker = wakerBusy
 			}
 			by[key{waker, poolName(t.Task.Comm)}] += k.Count
 		}
 	}
 	rows := make([]WakeRow, 0, len(by))
 	for k, n := range by {
-		rows = append(rows, WakeRow{Waker: Textf("%s", Code(k.waker)), Wakee: Textf("%s", Code(k.wakee)), Count: n,
+		rows = append(rows, WakeRow{Waker: wakerText(k.waker), Wakee: Textf("%s", Code(k.wakee)), Count: n,
 			Share: float64(n) / float64(f.Wake.Total)})
 	}
 	sort.Slice(rows, func(i, j int) bool {

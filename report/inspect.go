@@ -20,7 +20,7 @@ type inspection struct {
 // counters, threads, stacks, rates and histograms, and what was dropped.
 func InspectText(w io.Writer, s *evidence.Set, opt Options) error {
 	t := &inspection{newPage(opt), s}
-	t.line(t.prose("ctxan inspect   " + plural(len(s.Sources), "capture", "captures")))
+	t.line(t.set("ctxan inspect   "), t.prose(plural(len(s.Sources), "capture", "captures")))
 	for _, src := range s.Sources {
 		t.blank()
 		t.source(src)

@@ -115,7 +115,7 @@ const (
 )
 
 func (c *Catalogue) phrase(en string, depth int) (string, bool) {
-	if depth == 0 || len(en) > maxPhrase {
+	if depth <= 0 || len(en) > maxPhrase {
 		return en, false
 	}
 	if s, ok := c.whole(en); ok {
@@ -130,6 +130,9 @@ func (c *Catalogue) phrase(en string, depth int) (string, bool) {
 				return s + end[1], true
 			}
 		}
+	}
+	if s, ok := c.counted(en); ok {
+		return s, true
 	}
 	if s, ok := c.byPattern(en, depth, true); ok {
 		return s, true
@@ -203,6 +206,16 @@ func (c *Catalogue) part(en string, depth int) (string, bool) {
 	return before + s + after, ok
 }
 
+// counted translates a number of things: "3 captures".
+func (c *Catalogue) counted(en string) (string, bool) {
+	n, what, ok := strings.Cut(en, " ")
+	if !ok || !number(n) {
+		return en, false
+	}
+	s, ok := c.whole(what)
+	return n + " " + s, ok
+}
+
 // whole looks a text up as it is, and with its first letter in the other case.
 func (c *Catalogue) whole(en string) (string, bool) {
 	s, ok := c.exact[en]
@@ -248,8 +261,12 @@ const mostJoined = 4
 
 // longest translates as many of the first parts as are known together, or one.
 func (c *Catalogue) longest(parts []string, sep string, depth int) (s string, took int, ok bool) {
-	for n := min(len(parts)-1, mostJoined); n > 1; n-- {
-		if s, ok := c.whole(strings.Join(parts[:n], sep)); ok {
+	for n := min(len(parts), mostJoined); n > 1; n-- {
+		together := strings.Join(parts[:n], sep)
+		if s, ok := c.whole(together); ok {
+			return s, n, true
+		}
+		if s, ok := c.byPattern(together, depth, true); ok {
 			return s, n, true
 		}
 	}

@@ -278,5 +278,5 @@ func (x *sourceText) toTranslate() bool {
 
 // sameInAll are said alike in all languages.
 var sameInAll = map[string]bool{"tid": true, "UTF-16": true, "quoted-printable": true, "CPU": true, "IPC": true, "sys": true, "futex": true, "eventfd": true, "Linux\u00a0%s": true, "n": true, "p99": true, "p50": true,
-	"Linux %s": true, "ctxan inspect %s": true, "ctxan": true, "instructions / cycles": true, "branch-misses / branches": true, "page-faults / E": true, "cycles / T": true,
+	"Linux %s": true, "ctxan": true, "instructions / cycles": true, "branch-misses / branches": true, "page-faults / E": true, "cycles / T": true,
 	"seconds time elapsed": true, "wait.%s": true, "%s%spoints": true, "cpu-migrations": true, "%s%s -o sched.data -- sleep 0.5": true}

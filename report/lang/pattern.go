@@ -82,7 +82,7 @@ func (p *pattern) match(s string) ([]string, bool) {
 }
 
 func number(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789,") == ""
+	return strings.Trim(s, "0123456789,") == "" && strings.ContainsAny(s, "0123456789")
 }
 
 // fill sets what stands at the verbs into the counterpart.
