@@ -8,6 +8,7 @@ import (
 	"ctxan/analyze"
 	"ctxan/analyze/rules"
 	"ctxan/report/export"
+	"ctxan/report/lang"
 )
 
 // reportFormats are the formats of the report, inspectFormats those of inspect.
@@ -25,6 +26,7 @@ func complete(cmd *cobra.Command) {
 	for flag, f := range map[string]cobra.CompletionFunc{
 		"format":  completeFormat,
 		"color":   oneOf([]string{"auto", "always", "never"}),
+		"lang":    oneOf(lang.Names),
 		"fail-on": oneOf(failOnValues()),
 		"to":      oneOf(exportTargets()),
 		"weight":  oneOf(export.Weights),
