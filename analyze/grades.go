@@ -42,3 +42,20 @@ func impactWord(cpus float64) string {
 	}
 	return ""
 }
+
+// GradeStep is a step of the scale of grades: the rates from the step before it
+// up to Below, 0 for the last step, which has no end.
+type GradeStep struct {
+	Grade Grade
+	Below float64
+}
+
+// GradeScale returns the scale that rates are graded on, the lowest step first.
+func GradeScale() []GradeStep {
+	out := make([]GradeStep, len(gradeTable))
+	for i, row := range gradeTable {
+		out[i] = GradeStep{row.Grade, row.Below}
+	}
+	out[len(out)-1].Below = 0
+	return out
+}

@@ -21,14 +21,18 @@ func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
 		return nil, ErrNoEvidence
 	}
 	r := &Result{Checks: append(checks, unusedSources(set, sels)...), Sources: sourceInfos(set)}
-	for _, s := range sels {
-		r.Cases = append(r.Cases, analyzeCase(s, rules))
+	for i, s := range sels {
+		c := analyzeCase(s, rules)
+		if i == 0 {
+			c.out.Drawings = &Drawings{Flames: c.stacks.flames(), CPUMap: c.cpuMap(), NoRates: c.whyNoRates()}
+		}
+		r.Cases = append(r.Cases, c.out)
 	}
 	return r, nil
 }
 
 // analyzeCase takes one case from evidence to verdict.
-func analyzeCase(sel *selection, rules []*Rule) *Case {
+func analyzeCase(sel *selection, rules []*Rule) *caseBuild {
 	c := &caseBuild{sel: sel}
 	c.gather()
 	findings := runRules(&c.facts, rules)
@@ -36,7 +40,7 @@ func analyzeCase(sel *selection, rules []*Rule) *Case {
 		findings = slices.DeleteFunc(findings, func(f Finding) bool { return isCalm(f.ID) || c.leadersOnly() })
 	}
 	c.conclude(findings, rules)
-	return c.out
+	return c
 }
 
 // caseBuild is a case in the making.

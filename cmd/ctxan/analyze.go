@@ -22,7 +22,7 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if len(args) == 0 {
 		return &usageError{"no capture given", "try: ctxan FILE..., or ctxan - to read standard input (see: ctxan --help)"}
 	}
-	if err := f.check("text", "markdown", "json"); err != nil {
+	if err := f.check("text", "markdown", "html", "json"); err != nil {
 		return err
 	}
 	if err := f.checkFailOn(); err != nil {
@@ -118,6 +118,8 @@ func (f *flags) draw(w io.Writer, r *analyze.Result, std stdio) error {
 	switch f.format {
 	case "markdown":
 		return report.Markdown(w, r, f.render(std))
+	case "html":
+		return report.HTML(w, r, f.render(std))
 	case "json":
 		return report.JSON(w, r)
 	}

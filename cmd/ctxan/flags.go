@@ -38,7 +38,7 @@ func (f *flags) addInput(fs *pflag.FlagSet) {
 }
 
 func (f *flags) addOutput(fs *pflag.FlagSet) {
-	fs.StringVar(&f.format, "format", "text", "text, markdown or json (inspect: text or json)")
+	fs.StringVar(&f.format, "format", "text", "text, markdown, html or json (inspect: text or json)")
 	fs.StringVarP(&f.output, "output", "o", "", "write to this file, whole or not at all, instead of standard output")
 	fs.StringVar(&f.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
 	fs.BoolVar(&f.ascii, "ascii", false, "plain ASCII text")
