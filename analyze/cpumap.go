@@ -17,7 +17,7 @@ const (
 // It is of all tasks, whoever the subject is: a capture keeps no more.
 type CPUMap struct {
 	Source  int      `json:"source"`
-	StartS  float64  `json:"start_s"` // of the first step, from the start of the capture
+	StartS  float64  `json:"start_s"` // of the first step, from the start of the capture, within which it may begin earlier
 	StepS   float64  `json:"step_s"`
 	Rows    []CPURow `json:"rows"`    // by CPU; of more than 64 those that switched most
 	Of      int      `json:"of"`      // CPUs that switched
@@ -47,12 +47,22 @@ func (c *caseBuild) cpuMap() CPUMap {
 		return m
 	}
 	src := c.sel.set.Source(list[0].Source)
-	merge := (stepsOf(list) + maxMapSteps - 1) / maxMapSteps
+	start, step := list[0].StartNS, list[0].StepNS
+	from := src.Window.StartNS.Or(start)
+	skip := 0 // steps before the capture's window
+	if from > start {
+		skip = int((from - start) / step)
+	}
+	merge := (stepsOf(list) - skip + maxMapSteps - 1) / maxMapSteps
+	if merge < 1 {
+		m.Missing = c.whyNoMap()
+		return m
+	}
 	m.Source, m.Of = src.ID, len(list)
-	m.StartS = (float64(list[0].StartNS) - float64(src.Window.StartNS.Or(list[0].StartNS))) / 1e9
-	m.StepS = float64(list[0].StepNS) * float64(merge) / 1e9
+	m.StartS = (float64(start) + float64(skip)*float64(step) - float64(from)) / 1e9
+	m.StepS = float64(step) * float64(merge) / 1e9
 	for _, s := range list {
-		m.Rows = append(m.Rows, c.cpuRow(s, merge))
+		m.Rows = append(m.Rows, c.cpuRow(s, skip, merge))
 	}
 	slices.SortStableFunc(m.Rows, func(a, b CPURow) int { return -cmp.Compare(a.Switches, b.Switches) })
 	m.Rows = m.Rows[:min(len(m.Rows), maxMapCPUs)]
@@ -68,9 +78,9 @@ func stepsOf(list []*evidence.Series) int {
 	return n
 }
 
-func (c *caseBuild) cpuRow(s *evidence.Series, merge int) CPURow {
+func (c *caseBuild) cpuRow(s *evidence.Series, skip, merge int) CPURow {
 	r := CPURow{CPU: s.CPU.V}
-	for i, n := range s.Switches {
+	for i, n := range s.Switches[min(skip, len(s.Switches)):] {
 		if i%merge == 0 {
 			r.Steps = append(r.Steps, 0)
 		}

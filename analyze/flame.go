@@ -17,7 +17,8 @@ const (
 	maxFlameThreads = 16
 )
 
-// Flame is the call tree of one weight, callers first, for flame graphs.
+// Flame is the call tree of one weight, callers first, for flame graphs. A run of
+// unresolved frames of one module is one frame.
 type Flame struct {
 	ID      string        `json:"id"`     // "switches", "off_cpu", "cpu"
 	Unit    string        `json:"unit"`   // of the weights: "switches", "ns"; of CPU samples "periods", of which only shares mean anything
@@ -141,7 +142,11 @@ func (b *flameBuild) name() {
 	for i, st := range b.table.Stacks {
 		at := len(all)
 		for k := len(st) - 1; k >= 0; k-- {
-			all = append(all, ids[st[k]])
+			id := ids[st[k]]
+			if n := len(all); n > at && all[n-1] == id && b.frames[id].Kind == "unresolved" {
+				continue // a run of frames without names tells no more than one of them
+			}
+			all = append(all, id)
 		}
 		b.paths[i] = all[at:len(all):len(all)]
 	}

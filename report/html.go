@@ -91,7 +91,7 @@ func (h *htmlReport) page(opt Options) (*htmlPage, error) {
 		return nil, err
 	}
 	p := &htmlPage{Title: plainText(h.c.Subject.Name()) + ": " + verdictLine(&h.c.Verdict), Policy: policy(script),
-		Style: template.CSS(style), Script: template.JS(script), Identity: htmlText(identity(h.c)),
+		Style: template.CSS(style), Script: template.JS(script), Identity: htmlTextIn(identity(h.c), maxName),
 		Verdict: h.verdict(), Chain: h.chain(), Advice: h.advice(), Macro: h.macro(), Threads: h.threads(), Stacks: h.stacks(),
 		Findings: h.findings(), Checks: h.checks(), Sources: h.sources(), Others: h.others(), OthersHint: othersHint}
 	if cannotTell(&h.c.Verdict) {

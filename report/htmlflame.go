@@ -122,7 +122,7 @@ func flameFrameName(f *analyze.FlameFrame) string {
 	case f.Kind == "none":
 		return "[no call chain]"
 	case f.Kind == "unresolved" && f.Module != "" && f.Module != "[unknown]":
-		return "[unknown] in " + wholeName(f.Module)
+		return "[unknown] in " + wholeName(position(f.Module, 0))
 	case f.Kind == "unresolved":
 		return "[unknown]"
 	}

@@ -36,7 +36,7 @@ func (h *htmlReport) macro() *htmlMacro {
 	if len(m.Figures) == 0 {
 		return nil
 	}
-	out := &htmlMacro{From: htmlList(sourceNames(h.r, m.Sources)), Head: h.macroHead(), Note: htmlText(m.Why), Scale: h.scale()}
+	out := &htmlMacro{From: htmlList(sourceNames(h.r, m.Sources)), Head: h.macroHead(), Note: htmlSentence(m.Why), Scale: h.scale()}
 	for i := range m.Figures {
 		if f := &m.Figures[i]; f.Value.OK {
 			out.Figures = append(out.Figures, h.figure(f))
@@ -67,7 +67,7 @@ func (h *htmlReport) macroNotes() []htmlFact {
 		}
 	}
 	if m.FromTrace {
-		add("From the trace", "no counters in the input")
+		add("Taken from", "the trace: no counters are in the input")
 	}
 	if len(m.Cost.Text) > 0 {
 		add("Cost", htmlText(m.Cost.Text)+htmlProse(costSource(&m.Cost)))
@@ -160,17 +160,20 @@ func (h *htmlReport) scale() *htmlScale {
 		out.Steps = append(out.Steps, htmlStep{string(st.Grade), pct(to - from), st.Grade == m.Grade, below, pct(to)})
 		from = to
 	}
-	mark := func(f *analyze.Figure, what string, graded bool) {
+	mark := func(f *analyze.Figure, what string, graded, left bool) {
 		x := scaleAt(f.Value.V)
-		k := htmlScaleMark{Text: f.Text() + "/s " + what, At: pct(x), Right: x > 50, Room: pct(x), Graded: graded}
+		k := htmlScaleMark{Text: f.Text() + "/s " + what, At: pct(x), Right: (left && x > 25) || x > 75, Room: pct(x), Graded: graded}
 		if k.Right {
 			k.Room = pct(100 - x)
 		}
 		out.Marks = append(out.Marks, k)
 	}
-	mark(graded, strings.TrimPrefix(inert(graded.Label), "switches/s ")+": the grade", true)
-	if f, ok := m.Figure("switches_per_s"); ok && m.WholeRate != analyze.GradeNone && f.ID != graded.ID {
-		mark(f, "in all", false)
+	// The texts point away from each other, so that neither hides the other's line.
+	whole, both := m.Figure("switches_per_s")
+	both = both && m.WholeRate != analyze.GradeNone && whole.ID != graded.ID
+	mark(graded, strings.TrimPrefix(inert(graded.Label), "switches/s ")+": the grade", true, !both || graded.Value.V < whole.Value.V)
+	if both {
+		mark(whole, "in all", false, whole.Value.V < graded.Value.V)
 	}
 	return out
 }
@@ -229,7 +232,6 @@ type htmlCell struct {
 	Key            string // a number to sort by
 	Bar            bool
 	Solid, Hatched string // lengths
-	Hidden         bool   // on a narrow page
 }
 
 func (h *htmlReport) threads() *htmlThreads {
@@ -237,13 +239,13 @@ func (h *htmlReport) threads() *htmlThreads {
 	if !hasThreads(c) {
 		return nil
 	}
-	out := &htmlThreads{From: htmlList(sourceNames(h.r, c.Layer2.Sources)), Head: htmlText(c.Layer2.Concentration), Table: h.threadTable(),
+	out := &htmlThreads{From: htmlList(sourceNames(h.r, c.Layer2.Sources)), Head: h.threadHead(), Table: h.threadTable(),
 		Curve: curveOf(c), Rate: rateOf(c), Hists: histsOf(c), Wakes: wakesOf(c), Triggers: h.triggers()}
-	if out.Head == "" {
-		out.Head = htmlProse(plural(len(c.Threads), "thread", "threads"))
+	if len(c.Layer2.Concentration) > 0 && out.Curve == nil {
+		out.Notes = append(out.Notes, htmlSentence(c.Layer2.Concentration)+".")
 	}
 	for _, n := range c.Layer2.Notes {
-		out.Notes = append(out.Notes, htmlText(n))
+		out.Notes = append(out.Notes, htmlSentence(n))
 	}
 	if d := c.Drawings; d != nil {
 		if out.Rate == nil {
@@ -252,6 +254,19 @@ func (h *htmlReport) threads() *htmlThreads {
 		out.Map, out.NoMap = mapOf(&d.CPUMap), htmlText(d.CPUMap.Missing)
 	}
 	return out
+}
+
+// threadHead says what layer 2 shows: as the chain says it, where it supports it.
+func (h *htmlReport) threadHead() template.HTML {
+	for i := range h.c.Chain {
+		if l := &h.c.Chain[i]; l.Layer == "threads" && l.Status == analyze.LinkSupports && len(l.Title) > 0 {
+			return htmlText(l.Title)
+		}
+	}
+	if t := h.c.Layer2.Concentration; len(t) > 0 {
+		return htmlText(t)
+	}
+	return htmlProse(plural(len(h.c.Threads), "thread", "threads"))
 }
 
 func (h *htmlReport) threadTable() *htmlTable {
@@ -264,6 +279,9 @@ func (h *htmlReport) threadTable() *htmlTable {
 	t := &htmlTable{Cols: []htmlCol{{Title: "Thread"}}, First: len(lines)}
 	barAt := barColumn(cols)
 	for k := range cols {
+		if cols[k].id == "trigger-share" { // it stands beside the trigger
+			continue
+		}
 		c := htmlCol{Title: cols[k].title, Right: cols[k].right}
 		if k == barAt {
 			c.Sort = "descending"
@@ -312,15 +330,21 @@ type htmlRower struct {
 }
 
 func (w *htmlRower) of(i int, l *threadLine) htmlRow {
-	r := htmlRow{Name: htmlName(l.Name, 40), Hot: l.Hot, Key: wholeName(l.Name)}
+	r := htmlRow{Name: htmlName(l.Name, 28), Hot: l.Hot, Key: wholeName(l.Name)}
 	if l.label != "" {
 		r.Name, r.Key = htmlProse(l.label), l.label
 	}
 	for k := range w.cols {
 		c := &w.cols[k]
-		cell := htmlCell{Label: c.title, Text: c.cell(&l.ThreadRow), Right: c.right, Key: sortKey(c.id, &l.ThreadRow), Hidden: c.id == "share"}
+		if c.id == "trigger-share" {
+			continue
+		}
+		cell := htmlCell{Label: c.title, Text: inert(c.cell(&l.ThreadRow)), Right: c.right, Key: sortKey(c.id, &l.ThreadRow)}
 		if cell.Text == absent {
 			cell.Key = "-1"
+		}
+		if share, ok := l.TriggerShare.Get(); ok && c.id == "trigger" && l.Trigger != "" {
+			cell.Text += ", " + quantity.Percent(share, 1)
 		}
 		r.Cells = append(r.Cells, cell)
 		if k == w.barAt {
@@ -361,8 +385,8 @@ func sortKey(id string, r *analyze.ThreadRow) string {
 		return num(r.Share.V)
 	case "migr":
 		return num(float64(r.Migrations.V))
-	case "trigger-share":
-		return num(r.TriggerShare.V)
+	case "trigger":
+		return r.Trigger
 	case "run":
 		return num(r.Run.P50.V)
 	case "delay":

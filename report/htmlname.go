@@ -50,6 +50,29 @@ func htmlText(t analyze.Text) template.HTML {
 	return template.HTML(b.String())
 }
 
+// htmlSentence is a text that stands by itself: it begins with a capital
+// letter, unless it begins with a name.
+func htmlSentence(t analyze.Text) template.HTML {
+	if len(t) == 0 || t[0].Code {
+		return htmlText(t)
+	}
+	first := analyze.Span{S: capital(t[0].S)}
+	return htmlText(append(analyze.Text{first}, t[1:]...))
+}
+
+// htmlTextIn is a text whose names are cut to w columns, and not set as code.
+func htmlTextIn(t analyze.Text, w int) template.HTML {
+	var b strings.Builder
+	for _, s := range t {
+		if s.Code {
+			b.WriteString(string(htmlName(s.S, w)))
+		} else {
+			b.WriteString(string(htmlProse(s.S)))
+		}
+	}
+	return template.HTML(b.String())
+}
+
 // htmlUnits writes characters, runs of escapes each in a box.
 func htmlUnits(us []unit) template.HTML {
 	var b strings.Builder

@@ -97,7 +97,7 @@ func rateOf(c *analyze.Case) *htmlRate {
 		at = r.EndS
 	}
 	unit := func(s float64) string { return quantity.With(seconds(s), "s") }
-	return &htmlRate{Head: capital(inert(body)), Note: htmlProse("Switches a second in " + plural(len(c.Rates), "step", "steps") + " over " + window + "."),
+	return &htmlRate{Head: "The rate is " + inert(body), Note: htmlProse("Switches a second in " + plural(len(c.Rates), "step", "steps") + " over " + window + "."),
 		Path: path.String(), Top: quantity.PerS(scale), Half: quantity.Whole(scale / 2), Label: "Switches a second over " + window + ": " + body,
 		Ticks: []htmlTick{{"0", unit(first), "a0"}, {"50%", seconds((first + last) / 2), ""}, {"100%", unit(last), "a1"}}}
 }
@@ -145,6 +145,7 @@ func histsOf(c *analyze.Case) *htmlHists {
 		return nil
 	}
 	out := &htmlHists{Head: histHead(c, d), N: len(d.panels) + 1}
+	d.even()
 	grid := "112px"
 	for k := range d.panels {
 		p := &d.panels[k]
@@ -158,6 +159,24 @@ func histsOf(c *analyze.Case) *htmlHists {
 		out.Lines = append(out.Lines, histLine(d, i))
 	}
 	return out
+}
+
+// even gives panels of few decades more of them, so that the figures below have
+// room and a decade stays equally long everywhere.
+func (d *dist) even() {
+	for grown := true; grown; {
+		total := 0
+		for k := range d.panels {
+			total += d.panels[k].axis.decades
+		}
+		grown = false
+		for k := range d.panels {
+			if a := &d.panels[k].axis; a.decades*4 < total {
+				a.decades++
+				grown = true
+			}
+		}
+	}
 }
 
 // histHead says what the distributions come to: their medians in the case.
@@ -267,6 +286,7 @@ func decadeTicks(a axis) []htmlTick {
 // htmlWakes is who wakes whom: a drawing, and the same as a table.
 type htmlWakes struct {
 	Head   template.HTML
+	Draw   bool
 	Height string
 	Box    string
 	Left   []htmlSide
@@ -290,28 +310,33 @@ type htmlWake struct {
 
 // The heights of the wake graph: of all wakeups, and the least of one name.
 const (
-	wakeHeight = 180.0
+	wakeHeight = 140.0
 	wakeLeast  = 20.0
 )
+
+// leastPairs: fewer pairs are read off the table.
+const leastPairs = 3
 
 // wakeSide lays the names of one side out below each other.
 type wakeSide struct {
 	order []string
 	name  map[string]analyze.Text
 	count map[string]uint64
+	pairs map[string]int
 	top   map[string]float64
 	used  map[string]float64
 	high  float64
 }
 
 func newWakeSide(rows []analyze.WakeRow, of func(*analyze.WakeRow) analyze.Text, scale float64) *wakeSide {
-	s := &wakeSide{name: map[string]analyze.Text{}, count: map[string]uint64{}, top: map[string]float64{}, used: map[string]float64{}}
+	s := &wakeSide{name: map[string]analyze.Text{}, count: map[string]uint64{}, pairs: map[string]int{}, top: map[string]float64{}, used: map[string]float64{}}
 	for i := range rows {
 		k := of(&rows[i]).String()
 		if _, ok := s.name[k]; !ok {
 			s.order, s.name[k] = append(s.order, k), of(&rows[i])
 		}
 		s.count[k] += rows[i].Count
+		s.pairs[k]++
 	}
 	for _, k := range s.order {
 		s.top[k] = s.high
@@ -332,20 +357,11 @@ func (s *wakeSide) rows(scale float64) []htmlSide {
 	var out []htmlSide
 	for _, k := range s.order {
 		mid := s.top[k] + max(float64(s.count[k])*scale, wakeLeast)/2
-		out = append(out, htmlSide{htmlTextIn(s.name[k], 22), quantity.Count(s.count[k]), coord(mid) + "px"})
-	}
-	return out
-}
-
-// htmlTextIn is a text whose names are cut to w columns.
-func htmlTextIn(t analyze.Text, w int) template.HTML {
-	var out template.HTML
-	for _, s := range t {
-		if s.Code {
-			out += htmlName(s.S, w)
-		} else {
-			out += htmlProse(s.S)
+		side := htmlSide{Name: htmlTextIn(s.name[k], 22), Top: coord(mid) + "px"}
+		if s.pairs[k] == 1 { // of several, the table has each
+			side.Count = quantity.Count(s.count[k])
 		}
+		out = append(out, side)
 	}
 	return out
 }
@@ -364,7 +380,8 @@ func wakesOf(c *analyze.Case) *htmlWakes {
 	high := max(left.high, right.high)
 	top := &c.Wakes[0]
 	out := &htmlWakes{Height: coord(high) + "px", Box: "0 0 100 " + coord(high), Left: left.rows(scale), Right: right.rows(scale)}
-	out.Head = htmlText(analyze.Textf("%s wakes %s: %s of the wakeups", top.Waker, top.Wakee, quantity.Percent(top.Share, 1)))
+	out.Head = htmlTextIn(analyze.Textf("%s wakes %s: %s of the wakeups", top.Waker, top.Wakee, quantity.Percent(top.Share, 1)), 30)
+	out.Draw = len(c.Wakes) >= leastPairs
 	for i := range c.Wakes {
 		w := &c.Wakes[i]
 		thick := float64(w.Count) * scale

@@ -52,7 +52,7 @@ func (h *htmlReport) verdict() htmlVerdict {
 	add("Impact", htmlText(v.Impact))
 	add("Portrait", htmlText(v.Portrait))
 	for _, a := range v.Against {
-		out.Against = append(out.Against, htmlText(a))
+		out.Against = append(out.Against, htmlSentence(a))
 	}
 	return out
 }
@@ -62,7 +62,7 @@ func (h *htmlReport) verdict() htmlVerdict {
 func htmlCmds(cmds []analyze.Command) []htmlCmd {
 	var out []htmlCmd
 	for i := range cmds {
-		why := htmlText(cmds[i].Why)
+		why := htmlSentence(cmds[i].Why)
 		for _, l := range strings.Split(strings.TrimSpace(cmds[i].Line), "\n") {
 			out = append(out, htmlCmd{Line: htmlCommand(l), Why: why})
 			why = ""
@@ -173,10 +173,18 @@ func (h *htmlReport) macroFacts() []htmlFact {
 	for _, id := range []string{h.c.Macro.GradedOn, "switches_per_s", "migration_ratio"} {
 		if f, ok := h.c.Macro.Figure(id); ok && !seen[id] {
 			seen[id] = true
-			out = append(out, htmlFact{capital(inert(f.Label)), htmlProse(f.Text()), figureID(f.ID)})
+			out = append(out, htmlFact{rateLabel(f), htmlProse(f.Text()), figureID(f.ID)})
 		}
 	}
 	return out
+}
+
+// rateLabel is a figure's label where it stands by itself.
+func rateLabel(f *analyze.Figure) string {
+	if strings.HasPrefix(f.Label, "per ") {
+		return "Switches/s " + inert(f.Label)
+	}
+	return capital(inert(f.Label))
 }
 
 func (h *htmlReport) threadFacts() []htmlFact {
