@@ -345,9 +345,13 @@ func (t *treeBuild) limit() {
 	sorted := slices.Clone(t.scores)
 	slices.SortFunc(sorted, func(a, b float64) int { return -cmp.Compare(a, b) })
 	least := sorted[maxFlameNodes]
+	room := maxFlameNodes - slices.Index(sorted, least) // for those that are just as wide; callers come first
 	kept := t.f.Nodes[:0]
 	for i, n := range t.f.Nodes {
-		if t.scores[i] > least {
+		if t.scores[i] == least {
+			room--
+		}
+		if t.scores[i] > least || (t.scores[i] == least && room >= 0) {
 			kept = append(kept, n)
 		}
 	}
