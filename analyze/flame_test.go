@@ -166,7 +166,7 @@ func TestFlameLimit(t *testing.T) {
 		rows = append(rows, fmt.Sprintf("f%d;g%d %d 100", i%3900, i%1300, 100+i%10))
 	}
 	f := flamesOf(tableOf(rows...))[0]
-	if len(f.Nodes) != maxFlameNodes || f.Floor <= flameFloor || f.Pruned == 0 {
+	if len(f.Nodes) != maxFlameNodes || f.Floor < flameFloor || f.Pruned == 0 {
 		t.Errorf("%d nodes, %d pruned below %g", len(f.Nodes), f.Pruned, f.Floor)
 	}
 	depth := 0
