@@ -386,7 +386,7 @@ func sortKey(id string, r *analyze.ThreadRow) string {
 	case "migr":
 		return num(float64(r.Migrations.V))
 	case "trigger":
-		return r.Trigger
+		return inert(r.Trigger)
 	case "run":
 		return num(r.Run.P50.V)
 	case "delay":

@@ -26,7 +26,7 @@ func htmlName(s string, w int) template.HTML {
 }
 
 // mostName is how much of a name is carried along in full.
-const mostName = 4096
+const mostName = 1024
 
 // wholeName is a name as plain characters, cut only where it is of no use to
 // anybody any more.

@@ -68,7 +68,7 @@ func (h *htmlReport) stacks() *htmlStacks {
 	out.Children, out.Self = profileHas(s.Profile)
 	for i, c := range callersApart(s) {
 		out.Callers = append(out.Callers, htmlCaller{callerID(i), htmlCode(c.Symbol, maxName), htmlNameOr(position(c.File, c.Line), ""),
-			quantity.Percent(c.Share, callerDigits(&c)), weightName(c.Weight), inert(reasonLabel(s, c.Reason))})
+			quantity.Percent(c.Share, callerDigits(&c)), inert(weightName(c.Weight)), inert(reasonLabel(s, c.Reason))})
 	}
 	out.Unresolved = htmlText(unresolvedLine(s))
 	return out
@@ -315,7 +315,7 @@ func (h *htmlReport) sources() *htmlSources {
 			break
 		}
 		out.Rows = append(out.Rows, htmlSource{sourceID(s.ID), htmlName(s.Name, maxName), htmlProse(s.ReadAs), htmlProse(s.Tool), windowText(s),
-			quantity.Fixed(float64(s.Dropped), 0), shortHash(s.SHA256), s.SHA256})
+			quantity.Fixed(float64(s.Dropped), 0), inert(shortHash(s.SHA256)), inert(s.SHA256)})
 		for _, n := range s.Notes {
 			out.Notes = append(out.Notes, htmlFact{Body: htmlProse(n), Label: shown(s.Name)})
 		}

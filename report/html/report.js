@@ -163,7 +163,9 @@
         parts.shift();
         var s = "…::" + parts.join("::");
         if (s.length <= room) return s;
+        name = parts.join("::");
       }
+      if (name.length <= room) return name;
       var head = Math.ceil((room - 1) / 2), tail = room - 1 - head;
       return name.slice(0, head) + "…" + (tail > 0 ? name.slice(-tail) : "");
     }
