@@ -230,7 +230,7 @@ func htmlLines(page string) string {
 		page = regexp.MustCompile(re).ReplaceAllString(page, "")
 	}
 	page = regexp.MustCompile(`\n`).ReplaceAllString(page, " ")
-	page = regexp.MustCompile(`</?(tr|p|li|h[1-4]|div|dd|dt|details|summary|section|pre|ins|del|i|span|option)[ >]`).ReplaceAllString(page, "\n$0")
+	page = regexp.MustCompile(`</?(tr|p|li|h[1-4]|dl|dt|details|summary|section|pre|ins|del|option|table|label)[ >]|<div class="(fig|h|nm|cmd|hd|nb)"|<i class="[kux]"`).ReplaceAllString(page, "\n$0")
 	page = regexp.MustCompile(` title="([^"]*)"[^>]*>`).ReplaceAllString(page, "> $1 ")
 	page = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")
 	return html.UnescapeString(page)
