@@ -156,3 +156,7 @@ func crowdWake(by, pid, cpu int) []byte {
 	put32(b[32:], int32(cpu))
 	return b
 }
+
+func analyzedReference(t *testing.T) *analyze.Result {
+	return analyzed(t, symbol.Options{}, "../testdata/reference")
+}

@@ -427,4 +427,3 @@ func TestCapturesNumbers(t *testing.T) {
 		t.Logf("%-14s %6d numbers looked up", name, n)
 	}
 }
-

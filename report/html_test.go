@@ -74,7 +74,7 @@ func vocabulary(page string) map[string]bool {
 func TestHTMLIsInert(t *testing.T) {
 	words := vocabulary(setHTML(t, drawn(hostile("plain"), "plain")))
 	words["ins"], words["<ins"], words["<del"], words["</ins"], words["</del"] = true, true, true, true, true // of sketches
-	words["title="] = true                                                                                   // of names that are cut
+	words["title="] = true                                                                                    // of names that are cut
 	for _, n := range append(hostileNames(), strings.Repeat("\x1b]0;<b>\u202e\xff", 512), `"onmouseover="alert(1)`, `'><svg onload=alert(1)>`, `;}</style><script>`, `</script><script>alert(1)</script>`, `{{.Title}}`, "javascript:alert(1)") {
 		page := setHTML(t, drawn(hostile(n), n))
 		if !utf8.ValidString(page) {

@@ -222,13 +222,15 @@ type htmlRow struct {
 	Name  template.HTML
 	Key   string // to sort names by
 	Hot   bool
+	Short bool // it need not be broken
 	Cells []htmlCell
 }
 
 type htmlCell struct {
 	Label          string
 	Text           string
-	Right, Wide    bool
+	Right          bool
+	Short          bool   // it need not be broken
 	Key            string // a number to sort by
 	Bar            bool
 	Solid, Hatched string // lengths
@@ -312,6 +314,9 @@ func (h *htmlReport) threadTable() *htmlTable {
 	return t
 }
 
+// shortCell is how long a text of a table may be to stay on one line.
+const shortCell = 26
+
 // barColumn is the column that the bars stand behind, and the table is sorted by.
 func barColumn(cols []threadCol) int {
 	for k := range cols {
@@ -334,6 +339,7 @@ func (w *htmlRower) of(i int, l *threadLine) htmlRow {
 	if l.label != "" {
 		r.Name, r.Key = htmlProse(l.label), l.label
 	}
+	r.Short = width(r.Key) <= shortCell
 	for k := range w.cols {
 		c := &w.cols[k]
 		if c.id == "trigger-share" {
@@ -346,10 +352,11 @@ func (w *htmlRower) of(i int, l *threadLine) htmlRow {
 		if share, ok := l.TriggerShare.Get(); ok && c.id == "trigger" && l.Trigger != "" {
 			cell.Text += ", " + quantity.Percent(share, 1)
 		}
+		cell.Short = width(cell.Text) <= shortCell
 		r.Cells = append(r.Cells, cell)
 		if k == w.barAt {
 			b := w.bars[i]
-			r.Cells = append(r.Cells, htmlCell{Bar: true, Wide: true, Solid: length(b.solid), Hatched: length(b.hatched), Key: sortKey("bar", &l.ThreadRow)})
+			r.Cells = append(r.Cells, htmlCell{Bar: true, Solid: length(b.solid), Hatched: length(b.hatched), Key: sortKey("bar", &l.ThreadRow)})
 		}
 	}
 	return r
@@ -403,7 +410,7 @@ type htmlBarRow struct {
 	Label        template.HTML
 	Frame        template.HTML
 	Cells        []htmlCell
-	Inv          bool
+	Inv, Short   bool
 	Count, Share string
 	Len          string
 }

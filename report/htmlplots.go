@@ -27,9 +27,9 @@ type htmlCurve struct {
 	Head  template.HTML
 	Path  string
 	Ref   string // the hot ones
-	Box   string
 	Label string
-	HotAt string
+	HotAt string // of the text, from the edge that Right tells
+	Right bool
 	Hot   string
 	Ticks []htmlTick
 }
@@ -56,8 +56,12 @@ func curveOf(c *analyze.Case) *htmlCurve {
 	}
 	x, y := float64(c.Layer2.Top)/n, 1-share
 	hot := plural(c.Layer2.Top, "thread", "threads") + ", " + quantity.Percent(share, 1)
-	return &htmlCurve{Head: htmlText(c.Layer2.Concentration), Path: path.String(), Ref: fmt.Sprintf("M0 %sH%sV100", coord(100*y), coord(1000*x)),
-		Label: "Cumulative share of the switches by rank of the thread: " + hot, HotAt: pct(min(x*100, 60)), Hot: hot,
+	at, right := x, x > 0.5
+	if right {
+		at = 1 - x
+	}
+	return &htmlCurve{Right: right, Head: htmlText(c.Layer2.Concentration), Path: path.String(), Ref: fmt.Sprintf("M0 %sH%sV100", coord(100*y), coord(1000*x)),
+		Label: "Cumulative share of the switches by rank of the thread: " + hot, HotAt: pct(at * 100), Hot: hot,
 		Ticks: []htmlTick{{"0", "0", "a0"}, {"100%", plural(len(c.Threads), "thread", "threads"), "a1"}}}
 }
 

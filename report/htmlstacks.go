@@ -110,7 +110,7 @@ func (h *htmlReport) reasons() (heads []string, out []htmlBarRow) {
 		}
 	}
 	for i := range rows {
-		r := htmlBarRow{ID: reasonID(i), Label: htmlProse(rows[i].Label), Frame: absent, Inv: rows[i].Involuntary}
+		r := htmlBarRow{ID: reasonID(i), Label: htmlProse(rows[i].Label), Frame: absent, Inv: rows[i].Involuntary, Short: width(rows[i].Label) <= shortCell}
 		if rows[i].Frame != "" {
 			r.Frame = htmlCode(rows[i].Frame, maxName)
 		}
