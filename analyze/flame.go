@@ -112,10 +112,23 @@ func newFlameBuild(s *stackFacts, t *evidence.StackTable) *flameBuild {
 	}
 	b.groupThreads()
 	b.name()
-	slices.SortStableFunc(b.samples, func(x, y *evidence.StackSample) int {
-		return cmp.Or(slices.Compare(b.path(x), b.path(y)), cmp.Compare(b.group(x), b.group(y)))
-	})
+	b.sort()
 	return b
+}
+
+// sort puts the samples in the order of their paths. The paths are sorted first:
+// there are fewer of them, and they are long to compare.
+func (b *flameBuild) sort() {
+	order := make([]int32, len(b.paths))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int { return cmp.Or(slices.Compare(b.paths[x], b.paths[y]), cmp.Compare(x, y)) })
+	rank := make([]int32, len(b.paths))
+	for i, p := range order {
+		rank[p] = int32(i)
+	}
+	slices.SortStableFunc(b.samples, func(x, y *evidence.StackSample) int { return cmp.Compare(rank[b.pathOf(x)], rank[b.pathOf(y)]) })
 }
 
 // name merges the frames of one name, and makes the paths of the stacks.
@@ -163,12 +176,15 @@ func flameFrame(f *evidence.Frame) FlameFrame {
 	return FlameFrame{Symbol: f.Symbol, Kind: "user"}
 }
 
-func (b *flameBuild) path(sm *evidence.StackSample) []int32 {
+// pathOf is the index of a sample's path.
+func (b *flameBuild) pathOf(sm *evidence.StackSample) int32 {
 	if sm.Stack < 0 || len(b.paths[sm.Stack]) == 0 {
-		return b.paths[len(b.paths)-1]
+		return int32(len(b.paths) - 1)
 	}
-	return b.paths[sm.Stack]
+	return sm.Stack
 }
+
+func (b *flameBuild) path(sm *evidence.StackSample) []int32 { return b.paths[b.pathOf(sm)] }
 
 func (b *flameBuild) group(sm *evidence.StackSample) int {
 	if sm.Task < 0 {
