@@ -199,3 +199,19 @@ func TestCPUMap(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// TestRateEnds: a step that the window cuts to a sliver is no step of its own.
+func TestRateEnds(t *testing.T) {
+	s := &evidence.Series{StartNS: 1000, StepNS: 1000, Switches: []uint32{1, 10, 20, 30, 2}}
+	got := seriesIntervals(s, evidence.Window{StartNS: evidence.Some(uint64(1900)), EndNS: evidence.Some(uint64(5100))})
+	var sums []float64
+	for _, iv := range got {
+		sums = append(sums, iv.Switches)
+		if d := iv.EndS - iv.StartS; d < 0.9e-6 || iv.PerS > 40e6 {
+			t.Errorf("%+v", iv)
+		}
+	}
+	if d := cmp.Diff([]float64{11, 20, 32}, sums); d != "" {
+		t.Error(d)
+	}
+}

@@ -193,7 +193,7 @@ func frameStyle(left, width float64, depth int) template.CSS {
 // name loses its qualifiers first. A frame that is too narrow has none.
 func frameLabel(name string, px float64) string {
 	room := int((px - 8) / flameChar)
-	if room < 2 {
+	if room < 2 || (room < 5 && width(name) > room) {
 		return ""
 	}
 	return unitsString(fitName(name, room, false))

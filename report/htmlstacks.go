@@ -22,6 +22,7 @@ type htmlStacks struct {
 	Children   bool
 	Self       bool
 	Callers    []htmlCaller
+	Places     bool // any caller has one
 	Unresolved template.HTML
 	data       template.JS
 }
@@ -69,6 +70,9 @@ func (h *htmlReport) stacks() *htmlStacks {
 	for i, c := range callersApart(s) {
 		out.Callers = append(out.Callers, htmlCaller{callerID(i), htmlCode(c.Symbol, maxName), htmlNameOr(position(c.File, c.Line), ""),
 			quantity.Percent(c.Share, callerDigits(&c)), inert(weightName(c.Weight)), inert(reasonLabel(s, c.Reason))})
+	}
+	for i := range out.Callers {
+		out.Places = out.Places || out.Callers[i].At != ""
 	}
 	out.Unresolved = htmlText(unresolvedLine(s))
 	return out

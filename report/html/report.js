@@ -159,6 +159,7 @@
       var room = Math.floor((px - 8) / CHAR);
       if (room < 2) return "";
       if (name.length <= room) return name;
+      if (room < 5) return "";
       for (var parts = name.split("::"); parts.length > 1;) {
         parts.shift();
         var s = "…::" + parts.join("::");
