@@ -97,6 +97,7 @@ func writeCrowd(f *os.File) error {
 	wake := attr
 	wake.Config, wake.SampleType = 322, attr.SampleType&^wire.SampleCallchain
 	w := wire.NewWriter(f, []wire.AttrIDs{{Attr: attr, IDs: []uint64{100}}, {Attr: wake, IDs: []uint64{101}}})
+	w.Record(allTasks())
 	rnd := rand.New(rand.NewPCG(3, 4))
 	now := [crowdCPUs]uint64{}
 	running := [crowdCPUs]int{}
@@ -130,6 +131,13 @@ func writeCrowd(f *os.File) error {
 	w.Feature(wire.FeatTracingData, wire.AppendTracing(nil, map[string][]string{"sched": {
 		fmt.Sprintf(crowdFormat, "switch", 320) + switchFields, fmt.Sprintf(crowdFormat, "wakeup", 322) + wakeFields}}))
 	return w.Close()
+}
+
+// allTasks is the record by which perf says that it was told to watch all tasks.
+func allTasks() []byte {
+	b := wire.AppendHeader(nil, wire.RecThreadMap, 0, 16+24)
+	b = binary.LittleEndian.AppendUint64(b, 1)
+	return append(binary.LittleEndian.AppendUint64(b, ^uint64(0)), make([]byte, 16)...)
 }
 
 func crowdTID(i int) int32    { return int32(2000 + i) }

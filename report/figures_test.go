@@ -131,6 +131,9 @@ func TestCapturesFigures(t *testing.T) {
 		if name == "thousand" && len(list(k.v, "threads")) != crowdThreads {
 			t.Errorf("%d threads, want %d", len(list(k.v, "threads")), crowdThreads)
 		}
+		if n := len(list(k.v, "drawings", "cpu_map", "rows")); name == "thousand" && n != crowdCPUs {
+			t.Errorf("%d CPUs, want %d: the recording is not of all tasks", n, crowdCPUs)
+		}
 		if k.n < 60 {
 			t.Errorf("%s: only %d figures were compared", name, k.n)
 		}

@@ -46,7 +46,7 @@ func newTab(t *testing.T) *tab {
 		t.Skip("no chromium in PATH: the pages are not opened in a browser (apt-get install chromium)")
 	}
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, opts...)
 	t.Cleanup(cancel)
@@ -125,7 +125,10 @@ func (b *tab) open(name, src string, v view) {
 	b.must(chromedp.Do(b.ctx, chromedp.Navigate("file://"+file)))
 	if dir := os.Getenv("CTXAN_SCREENSHOTS"); dir != "" { // to look at
 		png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-		b.must(err)
+		if err != nil { // a page may be too tall for that
+			b.t.Log(name, err)
+			return
+		}
 		b.must(os.WriteFile(filepath.Join(dir, name+"-"+v.String()+".png"), png, 0o600))
 	}
 }
