@@ -150,13 +150,17 @@ func histsOf(c *analyze.Case) *htmlHists {
 	}
 	out := &htmlHists{Head: histHead(c, d), N: len(d.panels) + 1}
 	d.even()
-	grid := "112px"
+	grid, decades := "112px", 0
 	for k := range d.panels {
 		p := &d.panels[k]
 		p.axis.per = binsPerDecade
 		grid += fmt.Sprintf(" minmax(0,%dfr)", p.axis.decades)
 		t := histTitles[p.head]
-		out.Kinds = append(out.Kinds, htmlHistKind{t[0], t[1], decadeTicks(p.axis)})
+		out.Kinds = append(out.Kinds, htmlHistKind{t[0], t[1], nil})
+		decades += p.axis.decades
+	}
+	for k := range out.Kinds {
+		out.Kinds[k].Ticks = roomyTicks(d.panels[k].axis, decades)
 	}
 	out.Grid = template.CSS(grid)
 	for i := range d.lines {
@@ -270,6 +274,17 @@ func plural64(n uint64, one, many string) string {
 		return "1 " + one
 	}
 	return quantity.Count(n) + " " + many
+}
+
+// roomyTicks labels the decades of an axis that shares the width of a page with
+// others. Where decades are short, the neighbours of its ends would run into them.
+func roomyTicks(a axis, decades int) []htmlTick {
+	ticks := decadeTicks(a)
+	if decades < 10 || len(ticks) < 4 {
+		return ticks
+	}
+	out := append([]htmlTick{ticks[0]}, ticks[2:len(ticks)-2]...)
+	return append(out, ticks[len(ticks)-1])
 }
 
 // decadeTicks labels the decades of an axis: the unit where it changes.
