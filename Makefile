@@ -6,7 +6,7 @@ FUZZTIME  ?= 30s
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEPGUARD    = $(GO) run github.com/OpenPeeDeeP/depguard/v2/cmd/depguard@v2.2.1
 
-.PHONY: build test race lint fuzz bench record-load ci
+.PHONY: build test race lint fuzz bench record-load man ci
 
 build:
 	$(GO) build -o bin/ctxan ./cmd/ctxan
@@ -43,3 +43,8 @@ record-load:
 
 ci:
 	bash .ci/run
+
+# Man pages, for packages.
+MANDIR ?= share/man/man1
+man: build
+	bin/ctxan man $(MANDIR)

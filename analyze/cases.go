@@ -440,6 +440,8 @@ func (s *selection) empty() bool {
 
 func (s *selection) standing() int {
 	switch {
+	case s.onlyTotals():
+		return 0
 	case s.named && s.subject.Kind != SubjectMachine:
 		return 4
 	case s.workload:
@@ -450,6 +452,18 @@ func (s *selection) standing() int {
 		return 1
 	}
 	return 0
+}
+
+// onlyTotals reports whether all that a case has are counts over a time that
+// is not known, as of threads since their start.
+func (s *selection) onlyTotals() bool {
+	if len(s.threads) == 0 || len(s.blocks)+len(s.stacks)+len(s.profiles)+len(s.waits) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.threads, func(i int) bool {
+		t := &s.set.Threads[i]
+		return t.VoluntaryPerS.OK || t.States != nil || t.Run != nil || s.set.Source(t.Pos.Source).Window.DurationS.OK
+	})
 }
 
 func (s *selection) layers() int {

@@ -35,7 +35,10 @@ func (c *caseBuild) linkMacro() Link {
 	}
 	if !c.facts.Has.Counters {
 		l.Capture = evidence.Some(captureMacro(&c.facts))
-		if m.FromTrace && m.Grade != GradeNone {
+		switch {
+		case m.FromCounts && m.Grade != GradeNone:
+			l.Claim = Textf("%s This is the threads' own sum, no second measurement; the CPU time of schedstat has the switching in it, which task-clock leaves out.", l.Claim)
+		case m.FromTrace && m.Grade != GradeNone:
 			l.Claim = Textf("%s This is the trace's own sum, no second measurement.", l.Claim)
 		}
 		return l
@@ -201,7 +204,7 @@ func (c *caseBuild) linkThreads() Link {
 	if !f.Has.Threads {
 		l.Claim = Textf("Not captured.")
 		if c.leadersOnly() {
-			l.Claim, l.From = Textf("Main threads only: the capture was made without -t."), c.from(f.Layer2.Sources)
+			l.Claim, l.From = Textf("Main threads only: the others are not in the capture."), c.from(f.Layer2.Sources)
 		}
 		l.Capture = evidence.Some(captureThreads(f))
 		return l

@@ -17,9 +17,11 @@ func (c *caseBuild) checks() []Check {
 		add(Check{ID: "implausible", Status: CheckDiffer, Lowers: true, Text: Textf("layer 1 cannot be what it says: %s", t)})
 	}
 	if c.leadersOnly() {
-		add(Check{ID: "leaders-only", Status: CheckDiffer, Lowers: true, Text: Textf("%s shows each process's main thread only (no -t): the other threads' switches are not in it",
+		add(Check{ID: "leaders-only", Status: CheckDiffer, Lowers: true, Text: Textf("%s shows each process's main thread only: the other threads' switches are not in it",
 			Code(c.facts.Names[c.rows[0].src.ID]))})
 	}
+	add(c.read.about(c.sel)...)
+	add(c.checkMachine()...)
 	add(c.checkSums()...)
 	add(c.checkTraces()...)
 	add(c.checkHotTIDs()...)

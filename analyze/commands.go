@@ -29,6 +29,9 @@ func captureMacro(f *Facts) string {
 	return "perf stat -p PID -o perf-stat.txt -- sleep 3"
 }
 
+// CaptureMacro is the command that counts layer 1 of a case's subject.
+func CaptureMacro(f *Facts) string { return captureMacro(f) }
+
 // captureThreads is the command that counts layer 2.
 func captureThreads(f *Facts) string {
 	switch s := &f.Subject; {
@@ -56,7 +59,7 @@ func captureStacks(f *Facts) string {
 		return record + "-a -o sched.data -- sleep 0.5"
 	case s.Kind == SubjectThreads:
 		return record + "-t " + joinInts(s.TIDs) + " -o sched.data -- sleep 0.5"
-	case f.Hot > 0 && f.Hot <= maxCommandTIDs && (s.PID.OK || len(s.TIDs) > 0):
+	case f.Hot > 0 && f.Hot <= maxCommandTIDs && (s.PID.OK || len(s.TIDs) > 0) && f.Threads[0].Task.TID != 0:
 		var tids []string
 		for _, t := range f.Threads[:f.Hot] {
 			tids = append(tids, fmt.Sprint(t.Task.TID))
@@ -154,4 +157,11 @@ func Place(names map[int]string, source int, line evidence.Opt[int]) string {
 		return fmt.Sprintf("%s:%d", names[source], n)
 	}
 	return names[source]
+}
+
+// QuotaCounts prints how often the control group of a process used up its CPU
+// quota, with either version of the control group file system.
+func QuotaCounts(pid string) string {
+	return `awk -F: '$2=="" {print "/sys/fs/cgroup" $3} $2~/(^|,)cpu(,|$)/ {print "/sys/fs/cgroup/cpu" $3}' /proc/` + pid +
+		`/cgroup | while read d; do grep -H . $d/cpu.stat; done`
 }

@@ -21,6 +21,10 @@ type Facts struct {
 	Blocking []ReasonFact
 	Triggers [NumTriggers]TriggerFact
 
+	// Work splits the switches preempted in the kernel by what the kernel was at
+	// work on; Share is of all switches of the case.
+	Work []ReasonFact
+
 	// CPU splits CPU samples (or a printed profile) by the blocking path they
 	// were taken in. It shows where time goes, never how many switches.
 	CPU []ReasonFact
@@ -28,8 +32,18 @@ type Facts struct {
 	// Callers is the user code that asked, by reason and weight.
 	Callers []CallerFact
 
-	Wake WakeFacts
-	Util UtilFacts
+	Wake  WakeFacts
+	Taken TakenFacts
+	Futex FutexFacts
+	Util  UtilFacts
+
+	// Machine and Quota are what the machine's counters and control groups say,
+	// the group that was stopped most often first; empty where not captured.
+	Machine MachineFact
+	Quota   []QuotaFact
+
+	// Settings are facts about the machine, by the file's path: its first line.
+	Settings map[string]string
 
 	Run, Delay, OffCPU, Preempt *evidence.Histogram // over all threads of the subject; nil: not captured
 
@@ -55,35 +69,41 @@ type Has struct {
 
 // ThreadFact is one thread over all sources that tell of it.
 type ThreadFact struct {
-	Task            evidence.Task
-	Kernel          bool
-	VoluntaryPerS   evidence.Opt[float64]
-	InvoluntaryPerS evidence.Opt[float64]
-	SwitchesPerS    evidence.Opt[float64]
-	Voluntary       evidence.Opt[uint64]
-	Involuntary     evidence.Opt[uint64]
-	Switches        evidence.Opt[uint64]
-	Share           float64 // of the case's switches
-	RunNS           evidence.Opt[uint64]
-	DelayNS         evidence.Opt[uint64]
-	WaitNS          evidence.Opt[uint64]
-	SleepNS         evidence.Opt[uint64]
-	PreemptNS       evidence.Opt[uint64]
-	Migrations      evidence.Opt[uint64]
-	Run             *evidence.Histogram
-	Delay           *evidence.Histogram
-	OffCPU          *evidence.Histogram
-	Preempt         *evidence.Histogram
-	States          *[evidence.NumStates]uint64
-	WakeCtx         *[evidence.NumWakeContexts]uint64
-	Wakeups         evidence.Opt[uint64]
-	Wakers          []evidence.Waker    // the most frequent; their counts may not add up to Wakeups
-	Asked           *evidence.Histogram // the sleeps it asked for, where timers were traced
-	Slack           *evidence.Histogram // by how much later they may fire
-	Blocking        []ReasonFact        // of this thread's switches
-	Triggers        [NumTriggers]float64
-	Evidence        []Evidence
-	Sources         []int
+	Task              evidence.Task
+	Kernel            bool
+	VoluntaryPerS     evidence.Opt[float64]
+	InvoluntaryPerS   evidence.Opt[float64]
+	SwitchesPerS      evidence.Opt[float64]
+	Voluntary         evidence.Opt[uint64]
+	Involuntary       evidence.Opt[uint64]
+	Switches          evidence.Opt[uint64]
+	Share             float64 // of the case's switches
+	RunNS             evidence.Opt[uint64]
+	DelayNS           evidence.Opt[uint64]
+	WaitNS            evidence.Opt[uint64]
+	SleepNS           evidence.Opt[uint64]
+	PreemptNS         evidence.Opt[uint64]
+	RunDelayNS        evidence.Opt[uint64] // runnable and not running, in all: the kernel's own sum
+	Migrations        evidence.Opt[uint64]
+	Run               *evidence.Histogram
+	Delay             *evidence.Histogram
+	OffCPU            *evidence.Histogram
+	Preempt           *evidence.Histogram
+	States            *[evidence.NumStates]uint64
+	WakeCtx           *[evidence.NumWakeContexts]uint64
+	Wakeups           evidence.Opt[uint64]
+	Bursts, BurstSize float64              // wakeups in the company of others, and how many they were each time, summed
+	Blame             []evidence.Blame     // who held up its waits for a CPU
+	IdleElsewhereNS   uint64               // of those waits, while another CPU was idle
+	Preemptors        []evidence.Preemptor // who took the CPU from it, most often first; bounded
+	Gap               *evidence.Histogram  // from a voluntary switch-out to the next switch-out, where OffCPU is not known
+	Wakers            []evidence.Waker     // the most frequent; their counts may not add up to Wakeups
+	Asked             *evidence.Histogram  // the sleeps it asked for, where timers were traced
+	Slack             *evidence.Histogram  // by how much later they may fire
+	Blocking          []ReasonFact         // of this thread's switches
+	Triggers          [NumTriggers]float64
+	Evidence          []Evidence
+	Sources           []int
 }
 
 // Trigger is what made an involuntary switch happen.
@@ -120,6 +140,7 @@ type TriggerFact struct {
 	Switches float64
 	Share    float64 // of the case's involuntary switches
 	Frame    string  // the frame that decided, when a stack did
+	OffNS    float64 // until the thread ran again, of switches whose return was seen
 }
 
 // ReasonFact is the weight of one blocking reason.

@@ -86,6 +86,9 @@ func (s *stackFacts) flames() []Flame {
 		add(b, "switches", "switches", byWeight)
 		add(b, "off_cpu", "ns", func(sm *evidence.StackSample) float64 { return float64(sm.OffNS) })
 	}
+	if off := s.best(evidence.StackOffCPU); off != nil && (len(out) == 0 || out[len(out)-1].ID != "off_cpu") {
+		add(newFlameBuild(s, off), "off_cpu", "ns", byWeight)
+	}
 	if s.cpu != nil {
 		add(newFlameBuild(s, s.cpu), "cpu", "periods", byWeight)
 	}

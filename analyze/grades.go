@@ -13,17 +13,6 @@ const (
 	GradeExtreme  Grade = "extreme"
 )
 
-// gradeOf grades a rate per core or per active CPU, and returns the range of
-// the table that it fell into.
-func gradeOf(perS float64) (Grade, string) {
-	for _, g := range gradeTable {
-		if perS < g.Below {
-			return g.Grade, g.Range
-		}
-	}
-	return GradeNone, ""
-}
-
 // Rank orders grades from healthy (1) to extreme (5); none is 0.
 func (g Grade) Rank() int {
 	for i, row := range gradeTable {
@@ -41,21 +30,4 @@ func impactWord(cpus float64) string {
 		}
 	}
 	return ""
-}
-
-// GradeStep is a step of the scale of grades: the rates from the step before it
-// up to Below, 0 for the last step, which has no end.
-type GradeStep struct {
-	Grade Grade
-	Below float64
-}
-
-// GradeScale returns the scale that rates are graded on, the lowest step first.
-func GradeScale() []GradeStep {
-	out := make([]GradeStep, len(gradeTable))
-	for i, row := range gradeTable {
-		out[i] = GradeStep{row.Grade, row.Below}
-	}
-	out[len(out)-1].Below = 0
-	return out
 }

@@ -164,11 +164,14 @@ func trimFixed(v float64) string {
 
 // macroOf computes layer 1 of a block. machine: the block counts all tasks of
 // the machine (or of some CPUs), so its clock is the CPUs' own time.
-func macroOf(b *evidence.CounterBlock, machine bool) Macro {
+func macroOf(b *evidence.CounterBlock, machine bool, scales *Scales) Macro {
 	r := readBlock(b, machine)
-	m := Macro{Sources: []int{b.Pos.Source}}
+	m := Macro{Sources: []int{b.Pos.Source}, Scales: scales}
 	m.Figures = []Figure{r.cpus(), r.rate(), r.perActive(), r.between(), r.migrations(), r.migrationsPerS(),
 		r.ipc(), r.branches(), r.ghz(), r.faults()}
+	m.Figures = append(m.Figures, r.misses()...)
+	m.MissTrend = r.missTrend()
+	m.Unmeasurable = r.unmeasurable()
 	m.Inputs = r.inputs()
 	if m.Implausible = r.implausible(&m); len(m.Implausible) > 0 {
 		m.ImpactWord = "unknown"
@@ -303,7 +306,7 @@ func (m *Macro) grade(machine bool) {
 		return
 	}
 	var span string
-	m.Grade, span = gradeOf(per)
+	m.Grade, span = m.Scales.gradeOf(per)
 	m.GradedOn = FigPerActive
 	if f, ok := m.Figure(FigPerActive); ok {
 		f.Reads = Textf("%s (%s)", string(m.Grade), span)
@@ -315,7 +318,7 @@ func (m *Macro) grade(machine bool) {
 	if !ok {
 		return
 	}
-	m.WholeRate, _ = gradeOf(rate)
+	m.WholeRate, _ = m.Scales.gradeOf(rate)
 	f, _ := m.Figure(FigRate)
 	if machine {
 		f.Reads = Textf("whole machine: graded per CPU")
@@ -337,20 +340,21 @@ func (m *Macro) grade(machine bool) {
 // cost estimates what switching costs, never more than was measured: the mean
 // cost of a switch cannot exceed the CPU time between two.
 func (m *Macro) cost() {
-	m.Cost.Table = "5–50 µs a switch with cache recovery (LMbench-style measurements)"
+	k := &m.Scales.Cost
+	m.Cost.Table = microRange(k.LoUS, k.HiUS) + " a switch with cache recovery (" + k.Source + ")"
 	m.ImpactWord = "unknown"
 	bound, okB := m.Value(FigBetween).Get()
 	rate, okR := m.Value(FigRate).Get()
 	if !okB {
 		return
 	}
-	lo, hi := costLoUS, costHiUS
+	lo, hi := k.LoUS, k.HiUS
 	if bound < hi {
 		hi, m.Cost.Bounded = bound, true
 	}
 	if lo > hi {
-		lo = min(costDirectUS, hi)
-		m.Cost.Table = "5–50 µs a switch is more than was measured: from the direct cost of a switch (0.1 µs) to the bound"
+		lo = min(k.DirectUS, hi)
+		m.Cost.Table = fmt.Sprintf("%s a switch is more than was measured: from the direct cost of a switch (%s) to the bound", microRange(k.LoUS, k.HiUS), quantity.With(trimFixed(k.DirectUS), "µs"))
 	}
 	m.Cost.LoUS, m.Cost.HiUS, m.Cost.BoundUS = evidence.Some(lo), evidence.Some(hi), evidence.Some(bound)
 	if !okR {
@@ -366,7 +370,7 @@ func (m *Macro) costText(rate, lo, hi float64) Text {
 	t := fmt.Sprintf("%s x %s = %s CPU-seconds a second", quantity.PerS(rate), microRange(lo, hi), m.Cost.cpus())
 	if m.Cost.Bounded {
 		t += fmt.Sprintf("; the table's upper end, %s, is impossible here: only %s of CPU lie between two switches",
-			quantity.TimeSig(costHiUS*1e3, 2), quantity.TimeSig(m.Cost.BoundUS.V*1e3, 3))
+			quantity.TimeSig(m.Scales.Cost.HiUS*1e3, 2), quantity.TimeSig(m.Cost.BoundUS.V*1e3, 3))
 	}
 	return Textf("%s", t)
 }

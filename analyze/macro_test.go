@@ -28,7 +28,7 @@ var referenceCounters = map[string]float64{
 }
 
 func TestReferenceFigures(t *testing.T) {
-	m := macroOf(counted(3.004342766, referenceCounters), false)
+	m := macroOf(counted(3.004342766, referenceCounters), false, DefaultScales())
 	for id, want := range map[string]string{
 		FigCPUs: "1.600", FigRate: "75,194", FigPerActive: "46,983", FigBetween: "21.28 µs",
 		FigMigrations: "0.152 %", FigIPC: "3.41", FigBranchMiss: "0.157 %", FigClock: "2.801 GHz",
@@ -55,14 +55,14 @@ func TestReferenceFigures(t *testing.T) {
 
 // Every figure follows its inputs: a change of any one of them shows.
 func TestFiguresFollowInputs(t *testing.T) {
-	base := macroOf(counted(3.004342766, referenceCounters), false)
+	base := macroOf(counted(3.004342766, referenceCounters), false, DefaultScales())
 	for name := range referenceCounters {
 		changed := map[string]float64{}
 		for k, v := range referenceCounters {
 			changed[k] = v
 		}
 		changed[name] *= 1.5
-		m := macroOf(counted(3.004342766, changed), false)
+		m := macroOf(counted(3.004342766, changed), false, DefaultScales())
 		same := true
 		for _, f := range base.Figures {
 			same = same && m.Value(f.ID) == f.Value
@@ -76,7 +76,7 @@ func TestFiguresFollowInputs(t *testing.T) {
 func TestElapsedRecovered(t *testing.T) {
 	b := counted(0, map[string]float64{"task-clock": 1213.30, "context-switches": 52487, "cpu-migrations": 2387})
 	b.Counters[0].Metric, b.Counters[0].MetricUnit = evidence.Some(0.121), "CPUs utilized"
-	m := macroOf(b, false)
+	m := macroOf(b, false, DefaultScales())
 	f, ok := m.Figure(FigRate)
 	if !ok || math.Abs(f.Value.V-52487/10.0273) > 1 {
 		t.Fatalf("rate %v (%s), want about 5,234/s", f.Value, f.Missing)
@@ -92,14 +92,14 @@ func TestElapsedRecovered(t *testing.T) {
 func TestMissingIsMissing(t *testing.T) {
 	b := counted(1, map[string]float64{"task-clock": 100, "context-switches": 0})
 	b.Counters[1].Status, b.Counters[1].Modifier = evidence.StatusUnmeasurable, "u"
-	m := macroOf(b, false)
+	m := macroOf(b, false, DefaultScales())
 	if f, ok := m.Figure(FigRate); ok || !strings.Contains(f.Missing, "always 0") {
 		t.Errorf("context-switches:u gave a rate %v (%q)", f.Value, f.Missing)
 	}
 	if m.Grade != GradeNone {
 		t.Errorf("grade %q from nothing", m.Grade)
 	}
-	m = macroOf(counted(1, map[string]float64{"task-clock": 100, "context-switches": 0}), false)
+	m = macroOf(counted(1, map[string]float64{"task-clock": 100, "context-switches": 0}), false, DefaultScales())
 	if v, ok := m.Value(FigRate).Get(); !ok || v != 0 {
 		t.Errorf("no switches in a second is a rate of 0, got %v %v", v, ok)
 	}
@@ -111,7 +111,7 @@ func TestMissingIsMissing(t *testing.T) {
 func TestMachineIsGradedPerCPU(t *testing.T) {
 	b := counted(5.0045547, map[string]float64{"cpu-clock": 40030.13, "context-switches": 902541})
 	b.Target = evidence.Target{Kind: evidence.TargetSystem}
-	m := macroOf(b, true)
+	m := macroOf(b, true, DefaultScales())
 	if m.Grade != GradeElevated || m.WholeRate != GradeExtreme {
 		t.Errorf("grade %s, whole %s: want elevated per CPU, extreme in sum", m.Grade, m.WholeRate)
 	}
@@ -119,7 +119,7 @@ func TestMachineIsGradedPerCPU(t *testing.T) {
 
 func TestImpactOfAnIdleProcess(t *testing.T) {
 	// 1,000 switches a second at 10 µs each: 100,000/s per active CPU, and nothing lost.
-	m := macroOf(counted(10, map[string]float64{"task-clock": 9, "context-switches": 1000}), false)
+	m := macroOf(counted(10, map[string]float64{"task-clock": 9, "context-switches": 1000}), false, DefaultScales())
 	if m.Grade != GradeExtreme || m.ImpactWord != "negligible" {
 		t.Errorf("grade %s, impact %s; want extreme, negligible", m.Grade, m.ImpactWord)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ctxan/analyze/quantity"
+	"ctxan/parse/evidence"
 )
 
 // Bounds of what counters can be.
@@ -26,8 +27,8 @@ func (r *block) implausible(m *Macro) []Text {
 	if r.T.ok && r.S.ok && r.T.v == 0 && r.S.v > 0 {
 		add(Textf("%s is 0 with %s context switches", r.clock, r.S.text))
 	}
-	if v, ok := m.Value(FigBetween).Get(); ok && v < costDirectUS {
-		add(Textf("%s of CPU between two switches is less than a switch takes (%s)", quantity.Time(v*1e3), quantity.Time(costDirectUS*1e3)))
+	if v, ok := m.Value(FigBetween).Get(); ok && v < m.Scales.Cost.DirectUS {
+		add(Textf("%s of CPU between two switches is less than a switch takes (%s)", quantity.Time(v*1e3), quantity.Time(m.Scales.Cost.DirectUS*1e3)))
 	}
 	cpus, ok := m.Value(FigCPUs).Get()
 	if ok && cpus > maxCPUs {
@@ -48,4 +49,13 @@ func rounding(u float64) float64 {
 		return metricCoarse
 	}
 	return metricFine
+}
+
+// unmeasurable says why the block's count of switches is no count.
+func (r *block) unmeasurable() Text {
+	c, ok := r.b.Find("context-switches")
+	if !ok || c.Status != evidence.StatusUnmeasurable {
+		return nil
+	}
+	return Textf("%s", notUsable(c))
 }

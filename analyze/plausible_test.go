@@ -27,7 +27,7 @@ func TestImplausibleCounters(t *testing.T) {
 		if c.printed > 0 {
 			b.Counters[0].Metric, b.Counters[0].MetricUnit = evidence.Some(c.printed), "CPUs utilized"
 		}
-		m := macroOf(b, false)
+		m := macroOf(b, false, DefaultScales())
 		got := ""
 		if len(m.Implausible) > 0 {
 			got = m.Implausible[0].String()

@@ -73,6 +73,9 @@ type Case struct {
 	Next     []Command     `json:"next"`
 	Wakes    []WakeRow     `json:"wakes"`
 	Trigger  []TriggerRow  `json:"triggers"`
+	Taken    []TakenRow    `json:"preemptors,omitempty"`
+	Held     *Held         `json:"delay_blame,omitempty"`
+	Ledger   *Ledger       `json:"ledger,omitempty"`
 	Drawings *Drawings     `json:"drawings,omitempty"` // of the primary case
 	Host     evidence.Host `json:"-"`
 }
@@ -201,18 +204,22 @@ func FormatValue(v float64, u Unit, digits int) string {
 
 // Macro is layer 1.
 type Macro struct {
-	Figures     []Figure
-	Grade       Grade  // of the right figure; GradeNone when it cannot be told
-	GradedOn    string // ID of the figure that was graded
-	WholeRate   Grade  // the word the whole-process rate would earn
-	Why         Text   // why the whole-process rate is not the grade
-	Impact      Text
-	ImpactWord  string // "negligible", "low", "notable", "large", "unknown"
-	Cost        Cost
-	Inputs      []MacroInput
-	Implausible []Text // what the counters cannot be; they are then not graded
-	FromTrace   bool   // rates taken from layer 2's trace, because no counters were given
-	Sources     []int
+	Figures      []Figure
+	Grade        Grade  // of the right figure; GradeNone when it cannot be told
+	GradedOn     string // ID of the figure that was graded
+	WholeRate    Grade  // the word the whole-process rate would earn
+	Why          Text   // why the whole-process rate is not the grade
+	Impact       Text
+	ImpactWord   string // "negligible", "low", "notable", "large", "unknown"
+	Cost         Cost
+	Inputs       []MacroInput
+	Implausible  []Text // what the counters cannot be; they are then not graded
+	Unmeasurable Text   // why the counter of the switches measures nothing, where it says 0 all the same
+	MissTrend    evidence.Opt[MissTrend]
+	Scales       *Scales // that the figures were held against
+	FromTrace    bool    // rates taken from layer 2, because no counters were given: from a trace, or
+	FromCounts   bool    // from what the kernel counts of each thread (/proc)
+	Sources      []int
 }
 
 // MacroInput is a counter behind the letter that formulae use for it.

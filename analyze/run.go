@@ -15,14 +15,21 @@ var ErrNoEvidence = errors.New("no usable evidence in any input")
 // Run groups the set into cases, computes the facts of each, lets every rule
 // conclude from them, and lays out the chain. It never changes the set.
 func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
+	return RunWith(set, rules, DefaultScales())
+}
+
+// RunWith is Run with other tables of grades and costs than the customary ones.
+func RunWith(set *evidence.Set, rules []*Rule, scales *Scales) (*Result, error) {
+	read := countReadings(set)
+	set = read.set
 	sels, checks := selectCases(set)
 	sels = slices.DeleteFunc(sels, func(s *selection) bool { return len(s.sources) == 0 || s.empty() })
 	if len(sels) == 0 {
 		return nil, ErrNoEvidence
 	}
-	r := &Result{Checks: append(checks, unusedSources(set, sels)...), Sources: sourceInfos(set)}
+	r := &Result{Checks: append(checks, unusedSources(read, sels)...), Sources: sourceInfos(set)}
 	for i, s := range sels {
-		c := analyzeCase(s, rules)
+		c := analyzeCase(s, read, rules, scales)
 		if i == 0 {
 			c.out.Drawings = &Drawings{Flames: c.stacks.flames(), CPUMap: c.cpuMap(), NoRates: c.whyNoRates()}
 		}
@@ -32,20 +39,38 @@ func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
 }
 
 // analyzeCase takes one case from evidence to verdict.
-func analyzeCase(sel *selection, rules []*Rule) *caseBuild {
-	c := &caseBuild{sel: sel}
+func analyzeCase(sel *selection, read *countedSet, rules []*Rule, scales *Scales) *caseBuild {
+	c := &caseBuild{sel: sel, read: read, scales: scales}
 	c.gather()
 	findings := runRules(&c.facts, rules)
 	if c.lossy() || c.leadersOnly() || len(c.facts.Macro.Implausible) > 0 {
 		findings = slices.DeleteFunc(findings, func(f Finding) bool { return isCalm(f.ID) || c.leadersOnly() })
 	}
-	c.conclude(findings, rules)
+	c.conclude(c.doubtCalm(findings), rules)
 	return c
+}
+
+// doubtCalm keeps a verdict that nothing is wrong low where all that is known
+// are the kernel's counts of a process's own threads: what its children do, who
+// may do all of its work, is not in them.
+func (c *caseBuild) doubtCalm(findings []Finding) []Finding {
+	if !c.facts.Macro.FromCounts || c.facts.Has.Counters || c.facts.Has.Trace {
+		return findings
+	}
+	for i := range findings {
+		if f := &findings[i]; isCalm(f.ID) && f.Confidence.Rank() > ConfidenceLow.Rank() {
+			f.Confidence = ConfidenceLow
+			f.Against = append(f.Against, Textf("/proc counts the threads of this process; what the processes do that it starts is not in it"))
+		}
+	}
+	return findings
 }
 
 // caseBuild is a case in the making.
 type caseBuild struct {
 	sel     *selection
+	read    *countedSet
+	scales  *Scales
 	rows    []*rowSource
 	facts   Facts
 	stacks  stackFacts
@@ -59,6 +84,7 @@ func (c *caseBuild) gather() {
 	c.rows = rowSources(c.sel)
 	f := &c.facts
 	f.Names = labels(set)
+	f.Machine, f.Quota, f.Settings = c.read.machine, c.read.quota, settings(set)
 	f.Threads = gatherThreads(c.sel, c.rows)
 	addAsked(c.sel, f.Threads)
 	f.Subject = c.describe()
@@ -73,6 +99,7 @@ func (c *caseBuild) gather() {
 	f.Util = utilFacts(c)
 	c.has()
 	f.Wake = wakeFacts(&f.Subject, f.Threads)
+	f.Taken = takenFacts(&f.Subject, f.Threads)
 	c.stacks = gatherStacks(c.sel, f)
 	gatherPeers(c.sel, f, c.stacks.switches)
 	f.Layer2.Concentration = concentration(f)
@@ -92,7 +119,7 @@ func (c *caseBuild) describe() Subject {
 	if s.Comm == "" && len(c.sel.threads) == 0 {
 		s.Comm = c.profileComm()
 	}
-	for _, id := range c.sel.sources {
+	for _, id := range slices.Concat(c.sel.sources, c.read.context) {
 		src := c.sel.set.Source(id)
 		h := src.Host
 		if s.Host.Name == "" {
@@ -134,7 +161,7 @@ func (c *caseBuild) profileComm() string {
 func (c *caseBuild) macro() Macro {
 	machine := c.sel.subject.Kind == SubjectMachine
 	if b := c.mainBlock(); b != nil {
-		return macroOf(b, machine)
+		return macroOf(b, machine, c.scales)
 	}
 	return c.traceMacro(machine)
 }
@@ -227,6 +254,7 @@ func (c *caseBuild) conclude(findings []Finding, rules []*Rule) {
 	c.out.Rates = rateIntervals(c)
 	c.out.Wakes = wakeRows(f)
 	c.out.Trigger = triggerRows(f)
+	c.out.Taken, c.out.Held, c.out.Ledger = takenRows(f), heldOf(f), ledgerOf(c)
 	c.out.Stacks = c.stacks.report(f)
 	c.out.Checks = c.checks()
 	c.lowerConfidence()
@@ -238,16 +266,47 @@ func (c *caseBuild) conclude(findings []Finding, rules []*Rule) {
 	c.freshCommands()
 }
 
-// lowerConfidence takes one step off a verdict for failed checks that bear on it.
+// lowerConfidence takes one step off the findings for failed checks that bear on
+// the captures: off all of them alike, so that none overtakes the verdict.
 func (c *caseBuild) lowerConfidence() {
 	i := slices.IndexFunc(c.out.Checks, func(k Check) bool { return k.Lowers && k.Status == CheckDiffer })
-	if i < 0 || c.verdict.Confidence.Rank() < ConfidenceMedium.Rank() {
+	if i < 0 {
 		return
 	}
-	c.verdict.Confidence = map[Confidence]Confidence{ConfidenceHigh: ConfidenceMedium, ConfidenceMedium: ConfidenceLow}[c.verdict.Confidence]
-	c.verdict.Against = append(c.verdict.Against, c.out.Checks[i].Text)
-	c.verdict.Ground = Textf("lowered by a failed check; otherwise %s", c.verdict.Ground)
-	c.out.Findings[0] = c.verdict
+	for k := range c.out.Findings {
+		c.out.Findings[k].lower(c.out.Checks[i].Text)
+	}
+	c.verdict = c.out.Findings[0]
+}
+
+// lower takes one step off a confidence of medium or more, with the reason.
+func (fd *Finding) lower(why Text) {
+	if fd.Confidence.Rank() < ConfidenceMedium.Rank() || fd.ID == measurementArtifact {
+		return
+	}
+	fd.Confidence = map[Confidence]Confidence{ConfidenceHigh: ConfidenceMedium, ConfidenceMedium: ConfidenceLow}[fd.Confidence]
+	fd.Against = append(slices.Clone(fd.Against), why)
+	fd.Ground = Textf("lowered by a failed check; otherwise %s", fd.Ground)
+	if fd.Confidence == ConfidenceLow {
+		fd.Advice = fd.Conditional()
+	}
+}
+
+// measurementArtifact is the cause that failed checks speak for.
+const measurementArtifact = "measurement-artifact"
+
+// Conditional is a finding's advice as it must be given where other causes fit
+// too: after what settles the cause, and depending on it.
+func (fd *Finding) Conditional() []Advice {
+	if len(fd.Advice) == 0 || len(fd.Next) == 0 {
+		return fd.Advice
+	}
+	out := []Advice{{Do: Textf("Settle the cause first: %s shows %s.", Code(fd.Next[0].Line), fd.Next[0].Why)}}
+	for _, a := range fd.Advice {
+		a.Do, a.Sketch, a.Lang = Textf("If it is %s: %s", fd.ID, a.Do), "", ""
+		out = append(out, a)
+	}
+	return out
 }
 
 func (c *caseBuild) verdictOf() Verdict {
@@ -319,10 +378,10 @@ func sourceInfos(set *evidence.Set) []SourceInfo {
 }
 
 // unusedSources says which inputs gave nothing to any case.
-func unusedSources(set *evidence.Set, sels []*selection) []Check {
+func unusedSources(read *countedSet, sels []*selection) []Check {
 	var out []Check
-	for _, s := range set.Sources {
-		used := slices.ContainsFunc(sels, func(x *selection) bool { return slices.Contains(x.sources, s.ID) })
+	for _, s := range read.set.Sources {
+		used := read.has(s.ID) || slices.ContainsFunc(sels, func(x *selection) bool { return slices.Contains(x.sources, s.ID) })
 		if !used {
 			out = append(out, Check{ID: "unused", Status: CheckMissing,
 				Text: Textf("%s was read as %s and holds no switch evidence", Code(s.Name), s.Format)})

@@ -20,12 +20,14 @@ type stackFacts struct {
 	stacks   map[int32]*stackSum
 	reasons  map[string]*reasonSum
 	cpuSums  map[string]*reasonSum
+	work     map[string]*reasonSum
 	callers  map[callerKey]*CallerFact
 	threads  map[int]map[string]*reasonSum
 	triggers [NumTriggers]map[string]float64 // votes for the deciding frame
-	why      map[string]float64              // weight of unresolved samples by reason
-	unnamed  float64                         // weight of chains whose kernel frames have no name at all
-	badUser  float64                         // weight without a resolved user frame
+	sites    futexSites
+	why      map[string]float64 // weight of unresolved samples by reason
+	unnamed  float64            // weight of chains whose kernel frames have no name at all
+	badUser  float64            // weight without a resolved user frame
 	sources  []int
 	profile  []ProfileLine
 }
@@ -66,7 +68,7 @@ type callerKey struct {
 // gatherStacks classifies the stacks of the case and fills the facts' layer 3.
 func gatherStacks(sel *selection, f *Facts) stackFacts {
 	s := stackFacts{sel: sel, table: signature.Default(), stacks: map[int32]*stackSum{}, reasons: map[string]*reasonSum{},
-		cpuSums: map[string]*reasonSum{}, callers: map[callerKey]*CallerFact{}, threads: map[int]map[string]*reasonSum{}, why: map[string]float64{}}
+		cpuSums: map[string]*reasonSum{}, work: map[string]*reasonSum{}, callers: map[callerKey]*CallerFact{}, threads: map[int]map[string]*reasonSum{}, why: map[string]float64{}, sites: newFutexSites()}
 	s.switches = s.best(evidence.StackSwitch)
 	s.cpu = s.best(evidence.StackCPU)
 	if s.switches != nil {
@@ -151,6 +153,9 @@ func (s *stackFacts) addSwitches(f *Facts) {
 // do not stand for the whole.
 const unnamedShare = 0.5
 
+// notRecognised labels stacks of which no frame tells a reason.
+const notRecognised = "not recognised"
+
 // kernelUnnamed reports whether a chain has kernel frames, and none with a name.
 func kernelUnnamed(fr []evidence.Frame) bool {
 	kernel := false
@@ -167,15 +172,18 @@ func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence
 	sum := s.stackSum(sm)
 	if p, at, yes := s.involuntary(sm, fr); yes {
 		s.addTrigger(f, triggerOf(p), fr, at, sm.Weight)
+		f.Triggers[triggerOf(p)].OffNS += float64(sm.OffNS)
+		s.addWork(triggerOf(p), sm, fr)
 		sum.name(triggerOf(p).Label(), at, false, sm.Weight)
 		s.threadTrigger(f, sm, triggerOf(p))
+		s.sites.back(triggerOf(p), s.tidOf(sm), fr, sm.Weight)
 		return
 	}
 	m, ok := s.table.Blocking(fr)
 	if !ok {
 		if sm.Stack >= 0 {
-			sum.name("not recognised", -1, false, sm.Weight)
-			s.addReason(s.reasons, signature.Match{Reason: signature.Reason{ID: "unknown", Label: "not recognised"}, Frame: -1}, sm, fr)
+			sum.name(notRecognised, -1, false, sm.Weight)
+			s.addReason(s.reasons, signature.Match{Reason: signature.Reason{ID: "unknown", Label: notRecognised}, Frame: -1}, sm, fr)
 		}
 		s.resolveCheck(sm, fr)
 		return
@@ -184,7 +192,26 @@ func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence
 	s.addReason(s.reasons, m, sm, fr)
 	s.addReason(s.threadReasons(sm), m, sm, fr)
 	s.addCaller(m, sm, fr)
+	s.sites.wait(m, s.tidOf(sm), fr, sm.Weight)
 	s.resolveCheck(sm, fr)
+}
+
+// tidOf is the thread of a switch sample; -1 where it is not known.
+func (s *stackFacts) tidOf(sm *evidence.StackSample) int {
+	if sm.Task < 0 {
+		return -1
+	}
+	return s.switches.Tasks[sm.Task].TID
+}
+
+// addWork notes what the kernel was at work on when it was preempted.
+func (s *stackFacts) addWork(t Trigger, sm *evidence.StackSample, fr []evidence.Frame) {
+	if t != TriggerKernel {
+		return
+	}
+	if r, at, ok := s.table.Work(fr); ok {
+		s.addReason(s.work, signature.Match{Reason: r, Frame: at}, sm, fr)
+	}
 }
 
 // addTrigger adds an involuntary switch; at is the frame that decided, or -1.
@@ -372,6 +399,10 @@ func (s *stackFacts) finish(f *Facts) {
 	for _, r := range s.cpuSums {
 		f.CPU = append(f.CPU, r.fact(s.cpuTotal))
 	}
+	for _, r := range s.work {
+		f.Work = append(f.Work, r.fact(s.total))
+	}
+	sortReasons(f.Work)
 	sortReasons(f.Blocking)
 	sortReasons(f.CPU)
 	for i := range f.Threads {
@@ -383,6 +414,7 @@ func (s *stackFacts) finish(f *Facts) {
 	}
 	s.finishCallers(f)
 	s.finishTriggers(f)
+	f.Futex = s.sites.facts(s.total)
 	f.Has.CPUStacks = f.Has.CPUStacks || s.cpu != nil
 	f.Has.UserFrames = len(f.Callers) > 0
 }

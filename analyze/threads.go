@@ -147,16 +147,30 @@ func gatherThreads(sel *selection, sources []*rowSource) []ThreadFact {
 			if n == 0 {
 				f.addRates(rs, t)
 			}
-			f.addDetail(t)
 			f.note(rs, t)
 		}
 	}
+	addDetails(byTID, sources)
 	out := make([]ThreadFact, 0, len(order))
 	for _, tid := range order {
 		out = append(out, *byTID[tid])
 	}
 	finishShares(out)
 	return out
+}
+
+// addDetails adds counts and times, those of traces first, so that the counts
+// of a thread are of the same window as its stacks and distributions.
+func addDetails(byTID map[int]*ThreadFact, sources []*rowSource) {
+	for _, trace := range []bool{true, false} {
+		for n, rs := range sources {
+			for _, t := range rs.rows {
+				if rs.trace == trace && (!t.Process || n == 0) {
+					byTID[t.Task.TID].addDetail(t)
+				}
+			}
+		}
+	}
 }
 
 func (f *ThreadFact) note(rs *rowSource, t *evidence.TaskStats) {
@@ -224,20 +238,30 @@ func (f *ThreadFact) addDetail(t *evidence.TaskStats) {
 	addCount(&f.WaitNS, t.WaitNS)
 	addCount(&f.SleepNS, t.SleepNS)
 	addCount(&f.PreemptNS, t.PreemptNS)
+	addCount(&f.RunDelayNS, t.RunDelayNS)
 	addCount(&f.Migrations, t.Migrations)
 	addCount(&f.Wakeups, t.Wakeups)
 	for _, h := range []struct{ dst, src **evidence.Histogram }{
-		{&f.Run, &t.Run}, {&f.Delay, &t.Delay}, {&f.OffCPU, &t.OffCPU}, {&f.Preempt, &t.Preempt},
+		{&f.Run, &t.Run}, {&f.Delay, &t.Delay}, {&f.OffCPU, &t.OffCPU}, {&f.Preempt, &t.Preempt}, {&f.Gap, &t.Gap},
 	} {
 		if *h.dst == nil {
 			*h.dst = *h.src
 		}
+	}
+	if f.Blame == nil {
+		f.Blame, f.IdleElsewhereNS = t.Blame, t.IdleElsewhereNS
+	}
+	if f.Bursts == 0 {
+		f.Bursts, f.BurstSize = float64(t.Bursts), float64(t.BurstSize)
 	}
 	if f.WakeCtx == nil {
 		f.WakeCtx = t.WakeCtx
 	}
 	if f.States == nil {
 		f.States = t.States
+	}
+	if f.Preemptors == nil {
+		f.Preemptors = t.Preemptors
 	}
 	if f.Wakers == nil {
 		f.Wakers = t.Wakers

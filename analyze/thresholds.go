@@ -40,13 +40,12 @@ const (
 var gradeTable = []struct {
 	Below float64
 	Grade Grade
-	Range string
 }{
-	{1_000, GradeHealthy, "below 1,000"},
-	{10_000, GradeNormal, "1,000–10,000"},
-	{50_000, GradeElevated, "10,000–50,000"},
-	{100_000, GradeSevere, "50,000–100,000"},
-	{1e18, GradeExtreme, "above 100,000"},
+	{1_000, GradeHealthy},
+	{10_000, GradeNormal},
+	{50_000, GradeElevated},
+	{100_000, GradeSevere},
+	{1e18, GradeExtreme},
 }
 
 // costTable: what a switch costs in microseconds with the recovery of caches

@@ -12,16 +12,19 @@ import (
 // only the rate. They grade the rate, but they are no second measurement, and
 // the chain's first link stays missing.
 func (c *caseBuild) traceMacro(machine bool) Macro {
-	m := Macro{ImpactWord: "unknown"}
+	m := Macro{ImpactWord: "unknown", Scales: c.scales}
 	rs := c.fullest()
+	if machine && (rs == nil || !rs.trace && c.facts.Machine.SwitchesPerS.OK) {
+		return c.machineMacro()
+	}
 	if rs == nil {
 		return m
 	}
-	m.FromTrace, m.Sources = rs.trace, []int{rs.src.ID}
+	m.FromTrace, m.FromCounts, m.Sources = rs.trace || rs.clocked(), rs.clocked(), []int{rs.src.ID}
 	w, okW := rs.window()
 	e := input{v: w, ok: okW, text: quantity.Time(w * 1e9), why: "the length of the capture is not known",
 		ev: Evidence{Source: rs.src.ID, Figure: "length of the capture", Value: w, Unit: "s"}}
-	if !rs.trace {
+	if !m.FromTrace {
 		m.Figures = []Figure{c.sumOfRates(rs)}
 		return m
 	}
@@ -50,14 +53,25 @@ func (c *caseBuild) fullest() *rowSource {
 			best = rs
 		}
 	}
+	if i := slices.IndexFunc(c.rows, (*rowSource).clocked); best == nil && i >= 0 {
+		best = c.rows[i]
+	}
 	if best == nil && len(c.rows) > 0 {
 		best = c.rows[0]
 	}
 	return best
 }
 
+// clocked reports whether the source counted switches and time on a CPU over
+// one window, without tracing: two readings of schedstat do.
+func (rs *rowSource) clocked() bool {
+	_, okW := rs.window()
+	return !rs.trace && okW && rs.sum(runOf).OK && rs.sum(switchesOf).OK && !rs.src.LeadersOnly
+}
+
 func runOf(t *evidence.TaskStats) evidence.Opt[uint64]        { return t.RunNS }
 func delayOf(t *evidence.TaskStats) evidence.Opt[uint64]      { return t.DelayNS }
+func runDelayOf(t *evidence.TaskStats) evidence.Opt[uint64]   { return t.RunDelayNS }
 func preemptOf(t *evidence.TaskStats) evidence.Opt[uint64]    { return t.PreemptNS }
 func migrationsOf(t *evidence.TaskStats) evidence.Opt[uint64] { return t.Migrations }
 
@@ -127,11 +141,18 @@ func utilFacts(c *caseBuild) UtilFacts {
 	if busy, ok := u.BusyShare.Get(); ok && u.CPUs.OK && u.CPUsUsed.OK {
 		u.OthersUsed = evidence.Some(max(busy*float64(u.CPUs.V)-u.CPUsUsed.V, 0))
 	}
+	c.machineUtil(&u)
 	rs := c.fullest()
-	if rs == nil || !rs.trace {
+	if rs == nil || !rs.trace && !rs.clocked() {
 		return u
 	}
 	w, okW := rs.window()
+	if all := rs.sum(runDelayOf); !rs.trace && all.OK && okW {
+		wanted := float64(rs.sum(runOf).V + all.V)
+		u.Runnable = evidence.Some(wanted / 1e9 / w)
+		u.WaitingRun = evidence.Some(float64(all.V) / wanted)
+		return u
+	}
 	run, delay, preempt := rs.sum(runOf), rs.sum(delayOf), rs.sum(preemptOf)
 	if run.OK && (delay.OK || preempt.OK) && okW && preemptsKnown(rs) {
 		wanted := float64(run.V + delay.V + preempt.V)
@@ -139,6 +160,21 @@ func utilFacts(c *caseBuild) UtilFacts {
 		u.WaitingRun = evidence.Some(float64(delay.V+preempt.V) / wanted)
 	}
 	return u
+}
+
+// machineUtil fills in how full the machine was by its own counters, where no
+// trace of all tasks tells.
+func (c *caseBuild) machineUtil(u *UtilFacts) {
+	m := &c.facts.Machine
+	if !u.CPUs.OK {
+		u.CPUs = m.CPUs
+	}
+	if idle, ok := m.Idle.Get(); ok && !u.BusyShare.OK {
+		u.BusyShare = evidence.Some(1 - idle - m.IOWait.V)
+		if u.CPUs.OK && u.CPUsUsed.OK {
+			u.OthersUsed = evidence.Some(max(u.BusyShare.V*float64(u.CPUs.V)-u.CPUsUsed.V, 0))
+		}
+	}
 }
 
 // preemptsKnown reports whether the time that preempted threads waited for a

@@ -87,7 +87,7 @@ func (c *caseBuild) decide() []Command {
 	}
 	var out []Command
 	if v, ok := f.Layer2.VoluntaryShare.Get(); ok && v < 0.5 && f.Subject.PID.OK {
-		out = append(out, Command{Line: fmt.Sprintf("grep . /sys/fs/cgroup$(cut -d: -f3- /proc/%d/cgroup)/cpu.stat", f.Subject.PID.V),
+		out = append(out, Command{Line: QuotaCounts(fmt.Sprint(f.Subject.PID.V)),
 			Why: Textf("twice, some seconds apart: whether a CPU quota holds the group back (nr_throttled)")})
 	}
 	if len(f.Blocking) > 0 && f.Blocking[0].Reason.Class == signature.ClassFutex && f.Subject.PID.OK {

@@ -20,8 +20,9 @@ func QuantilesOf(h *evidence.Histogram) Quantiles {
 	if h == nil || h.N == 0 {
 		return Quantiles{}
 	}
-	var x, w []float64
-	for _, b := range h.Buckets() {
+	buckets := h.Buckets()
+	x, w := make([]float64, 0, len(buckets)), make([]float64, 0, len(buckets))
+	for _, b := range buckets {
 		mid := float64(b.Lo) + float64(b.Hi-1-b.Lo)/2
 		x = append(x, min(max(mid, float64(h.Min)), float64(h.Max)))
 		w = append(w, float64(b.Count))
@@ -277,6 +278,9 @@ func triggerRows(f *Facts) []TriggerRow {
 func NameList(ts []ThreadFact) Text {
 	if len(ts) == 0 {
 		return nil
+	}
+	if len(ts) == 1 && ts[0].Task.Comm == "" && ts[0].Task.TID == 0 {
+		return Textf("a thread that the text does not name")
 	}
 	names := make([]string, 0, len(ts))
 	pools := map[string]bool{}

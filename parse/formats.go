@@ -10,7 +10,10 @@ import (
 	"ctxan/parse/perfreport"
 	"ctxan/parse/perfstat"
 	"ctxan/parse/pidstat"
+	"ctxan/parse/procfs"
+	"ctxan/parse/sar"
 	"ctxan/parse/timehist"
+	"ctxan/parse/vmstat"
 )
 
 // textFormat is a format that a pasted text may hold, beside others.
@@ -27,6 +30,9 @@ var textFormats = []textFormat{
 	{perfstat.Format, `perf stat ("Performance counter stats for", or its CSV or JSON)`, perfstat.Detect, perfstat.Read},
 	{pidstat.Format, `pidstat -w ("cswch/s nvcswch/s")`, pidstat.Detect, pidstat.Read},
 	{timehist.Format, `perf sched timehist ("wait time  sch delay  run time")`, timehist.Detect, timehist.Read},
+	{procfs.Format, `/proc counters ("voluntary_ctxt_switches:")`, procfs.Detect, procfs.Read},
+	{vmstat.Format, `vmstat ("r b swpd free ... in cs us sy id wa")`, vmstat.Detect, vmstat.Read},
+	{sar.Format, `sar -w ("proc/s cswch/s")`, sar.Detect, sar.Read},
 	{perfreport.Format, `perf report --stdio ("# Overhead  Command  Shared Object  Symbol")`, perfreport.Detect, perfreport.Read},
 }
 

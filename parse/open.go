@@ -31,6 +31,32 @@ type Options struct {
 	// Select is the part to read of captures of events (perf.data); others are
 	// read whole, with a warning.
 	Select *timeline.Select
+
+	// Watch is asked for who is to be told of the stints and wakeups of a
+	// capture of events (perf.data), by its name; nil: nobody is.
+	Watch func(name string) timeline.Watcher
+
+	Meter Meter // is told how far reading is; nil: nobody is
+}
+
+// Meter is told how many bytes are to be read, and how many were. The reads of
+// one input add up to about what was expected of it, often to less. Both may be
+// called from several goroutines, and a read is of a block, never of a record.
+type Meter interface {
+	Expect(n int64)
+	Read(n int)
+}
+
+// metered counts what is read of a file.
+type metered struct {
+	io.ReaderAt
+	meter Meter
+}
+
+func (m metered) ReadAt(p []byte, off int64) (int, error) {
+	n, err := m.ReaderAt.ReadAt(p, off)
+	m.meter.Read(n)
+	return n, err
 }
 
 // Limits bound what is read; the zero Limits are the defaults.
@@ -86,7 +112,7 @@ func Open(paths []string, opt Options) (*evidence.Set, []error, error) {
 		return nil, nil, err
 	}
 	defer resolver.Close()
-	o := &opener{opt: opt, set: &evidence.Set{}, symbols: resolver}
+	o := &opener{opt: opt, set: &evidence.Set{}, symbols: resolver, told: map[string]bool{}}
 	o.opt.Limits = opt.Limits.withDefaults()
 	for _, p := range paths {
 		switch {
@@ -104,6 +130,7 @@ type opener struct {
 	set      *evidence.Set
 	symbols  *symbol.Resolver
 	problems []error
+	told     map[string]bool // what was noted of symbol files
 }
 
 func (o *opener) problem(name, seen, hint string, err error) {
@@ -139,6 +166,9 @@ func (o *opener) folder(dir string) {
 	files, cut := o.list(dir)
 	before := len(o.set.Sources)
 	for _, f := range files {
+		if isPart(f) {
+			continue
+		}
 		name, err := filepath.Rel(dir, f)
 		if err != nil {
 			name = f
@@ -241,7 +271,21 @@ func (o *opener) file(path, name string, asked bool) {
 		o.irregular(f, name, asked) // files of /proc say that they are empty
 		return
 	}
-	o.read(f, st.Size(), name, asked)
+	o.parts(f, st.Size(), path, name, asked)
+}
+
+// parts reads a file together with those that belong to the same recording.
+func (o *opener) parts(f *os.File, size int64, path, name string, asked bool) {
+	parts, end, err := partsOf(path)
+	if err != nil {
+		o.problem(name, reason(err), openHint(err), err)
+		return
+	}
+	defer end()
+	if len(parts) > 0 {
+		name = recordingName(path, name)
+	}
+	o.read(f, size, name, asked, parts...)
 }
 
 func openHint(err error) string {
@@ -261,23 +305,24 @@ func (o *opener) irregular(f *os.File, name string, asked bool) {
 
 // input is an open file with its head.
 type input struct {
-	r    *os.File
-	size int64
-	name string
-	head []byte
+	r     io.ReaderAt
+	size  int64
+	name  string
+	head  []byte
+	parts []perfdata.Part // of a recording in several files
 }
 
 // headSize is how much of a file decides its format.
 const headSize = 64 << 10
 
-func (o *opener) read(f *os.File, size int64, name string, asked bool) {
+func (o *opener) read(f *os.File, size int64, name string, asked bool, parts ...perfdata.Part) {
 	head := make([]byte, min(size, headSize))
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
 		o.problem(name, reason(err), "", err)
 		return
 	}
-	in := input{f, size, name, head[:n]}
+	in := input{o.meter(f, size), size, name, head[:n], parts}
 	before := len(o.set.Sources)
 	switch {
 	case size == 0 || len(bytes.TrimSpace(in.head)) == 0 && size <= headSize:
@@ -292,6 +337,20 @@ func (o *opener) read(f *os.File, size int64, name string, asked bool) {
 	o.hash(in, before)
 }
 
+// meter makes the reads of a file count: a recording is read twice, by the index
+// and by the decoder, and any file once more to be hashed.
+func (o *opener) meter(f *os.File, size int64) io.ReaderAt {
+	if o.opt.Meter == nil {
+		return f
+	}
+	times := int64(1)
+	if o.opt.Hash {
+		times++
+	}
+	o.opt.Meter.Expect(times * size)
+	return metered{f, o.opt.Meter}
+}
+
 func (o *opener) lookalike(in input, asked bool) bool {
 	what, hint, ok := lookalike(in.head)
 	if ok && asked {
@@ -304,7 +363,12 @@ func (o *opener) lookalike(in input, asked bool) bool {
 func (o *opener) perfData(in input, asked bool) {
 	before := len(o.set.Sources)
 	b := o.set.NewBuilder(in.name, perfdata.Format)
-	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name}, b, perfdata.Options{Symbols: o.symbols, Select: o.opt.Select})
+	opt := perfdata.Options{Symbols: o.symbols, Select: o.opt.Select}
+	if o.opt.Watch != nil {
+		opt.Watch = o.opt.Watch(in.name)
+	}
+	err := perfdata.Read(perfdata.Input{R: in.r, Size: in.size, Name: in.name, Parts: in.parts}, b, opt)
+	noteSymbols(b, o.symbols.Report(), o.told)
 	if err == nil {
 		return
 	}

@@ -123,6 +123,7 @@ func TestCapturesFigures(t *testing.T) {
 			k.reasons(&outs[i])
 			k.wakes(&outs[i])
 			k.rates(&outs[i])
+			k.ledger(&outs[i])
 			k.sources(&outs[i])
 			k.others(&outs[i])
 		}
@@ -294,6 +295,39 @@ func (k *figureCheck) wakes(x *rendered) {
 			figures = append(figures, quantity.Percent(share, 1))
 		}
 		k.check(x.row([]string{shown(str(row, "waker")), shown(str(row, "wakee"))}, figures...), len(figures))
+	}
+}
+
+func (k *figureCheck) ledger(x *rendered) {
+	for _, row := range list(k.v, "preemptors") {
+		n, _ := num(row, "count")
+		share, _ := num(row, "share")
+		figures := []string{quantity.Whole(n), quantity.Percent(share, 1)}
+		if v, ok := num(row, "mean_run_ns"); ok {
+			figures = append(figures, quantity.Time(v))
+		}
+		k.check(x.row([]string{shown(str(row, "by"))}, figures...), len(figures))
+	}
+	for _, row := range list(k.v, "delay_blame", "rows") {
+		ns, _ := num(row, "ns")
+		share, _ := num(row, "share")
+		k.check(x.row([]string{shown(str(row, "by"))}, quantity.Time(ns), quantity.Percent(share, 1)), 2)
+	}
+	if x.name == "text" { // has only the scenarios
+		for _, row := range list(k.v, "ledger", "scenarios") {
+			share, _ := num(row, "share")
+			k.check((&rendered{"text", []string{strings.Join(strings.Fields(x.all), " ")}, ""}).row([]string{str(row, "label") + " " + quantity.Percent(share, 1)}), 1)
+		}
+		return
+	}
+	for _, row := range list(k.v, "ledger", "why") {
+		n, _ := num(row, "switches")
+		share, _ := num(row, "share")
+		figures := []string{quantity.Whole(n), quantity.Percent(share, 1)}
+		if v, ok := num(row, "off_cpu_ns"); ok {
+			figures = append(figures, quantity.Time(v))
+		}
+		k.check(x.row([]string{str(row, "label")}, figures...), len(figures))
 	}
 }
 

@@ -364,7 +364,7 @@ func hostileNames() []string {
 		"bad\xff\xfeutf8", "cut\xe2\x82", "\xc0\x80overlong", "lone\xed\xa0\x80surrogate",
 		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</details></summary>", "<!-- comment", "&lt;b&gt; &amp; &#x3c;", "a|b|c", `back\|slash`, `end\`, "`tick`", "``two``", "```fence", "~~~tilde", "~~struck~~",
 		"# heading", "- item", "+ plus", "1. one", "> quote", "    indented", "---", "===", "| cell |", "*em* **strong**", "_u_ __uu__", "[x](javascript:alert(1))", "![img](http://evil.example/x.png)", "http://evil.example", "www.evil.example", "me@evil.example", "@everyone", "[^1]", "[ref]: http://evil.example", "- [ ] task", "$math$", ":smile:",
-		strings.Repeat("x", 300), strings.Repeat("日本", 60), "e" + strings.Repeat("\u0301", 200), "ns::" + strings.Repeat("deep::", 40) + "Klass<std::map<int, int>>::method(int)", "operator<", "👩\u200d👩\u200d👧", "", " ", "  lead", "trail  ", "C:\\path\\x1b",
+		strings.Repeat("x", 300), strings.Repeat("symbol::", 512), strings.Repeat("日本", 60), "e" + strings.Repeat("\u0301", 200), "ns::" + strings.Repeat("deep::", 40) + "Klass<std::map<int, int>>::method(int)", "operator<", "👩\u200d👩\u200d👧", "", " ", "  lead", "trail  ", "C:\\path\\x1b",
 	}
 }
 

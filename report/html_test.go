@@ -43,8 +43,15 @@ func drawn(r *analyze.Result, name string) *analyze.Result {
 		off.Nodes[i].Weight *= 120000.5
 	}
 	cpu.ID, cpu.Unit = "cpu", "periods"
+	r.Cases[0].Macro.Scales = analyze.DefaultScales()
 	r.Cases[0].Drawings = &analyze.Drawings{Flames: []analyze.Flame{f, off, cpu}, CPUMap: analyze.CPUMap{StepS: 0.005, Of: 2, Rows: []analyze.CPURow{
 		{CPU: 2, Switches: 30, Steps: []uint64{0, 10, 20, 0, 0}, BusyShare: some(0.391)}, {CPU: 5, Switches: 8, Steps: []uint64{2, 2, 2, 2, 0}, BusyShare: evidence.Opt[float64]{}}}}}
+	c := r.Cases[0]
+	by := analyze.Text{{S: name, Code: true}}
+	c.Taken = []analyze.TakenRow{{By: by, Count: 31, Share: 0.75, RanNS: some(1.5e6)}, {By: by, Count: 10, Share: 0.25}}
+	c.Held = &analyze.Held{WaitedNS: 1e9, IdleShare: 0.3, Rows: []analyze.HeldRow{{By: by, NS: 7e8, Share: 0.7}}}
+	rows := []analyze.LedgerRow{{ID: "x", Label: name, Willing: some(true), Switches: 33000, Share: 0.988, OffNS: some(1.29e9)}, {ID: "y", Label: "time slice ended", Willing: some(false), Switches: 402, Share: 0.012}}
+	c.Ledger = &analyze.Ledger{Switches: 33402, OffNS: some(4.42e9), Why: rows, Kinds: rows[1:], Scenarios: rows, Migrated: some(uint64(12))}
 	return r
 }
 

@@ -66,7 +66,9 @@ func (h *htmlReport) macroNotes() []htmlFact {
 			out = append(out, htmlFact{Label: label, Body: body})
 		}
 	}
-	if m.FromTrace {
+	if m.FromCounts {
+		add("Taken from", "/proc: no counters are in the input")
+	} else if m.FromTrace {
 		add("Taken from", "the trace: no counters are in the input")
 	}
 	if len(m.Cost.Text) > 0 {
@@ -147,14 +149,14 @@ func pct(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) + "%" }
 func (h *htmlReport) scale() *htmlScale {
 	m := &h.c.Macro
 	graded, ok := m.Figure(m.GradedOn)
-	if !ok || m.Grade == analyze.GradeNone {
+	if !ok || m.Grade == analyze.GradeNone || m.Scales == nil {
 		return nil
 	}
 	out := &htmlScale{Label: "Scale of grades; " + string(m.Grade) + " applies"}
 	from := 0.0
-	for _, st := range analyze.GradeScale() {
+	for _, st := range m.Scales.Grades {
 		to, below := 100.0, ""
-		if st.Below > 0 {
+		if !math.IsInf(st.Below, 1) {
 			to, below = scaleAt(st.Below), quantity.Whole(st.Below)
 		}
 		out.Steps = append(out.Steps, htmlStep{string(st.Grade), pct(to - from), st.Grade == m.Grade, below, pct(to)})
@@ -195,6 +197,10 @@ type htmlThreads struct {
 	Hists    *htmlHists
 	Wakes    *htmlWakes
 	Triggers []htmlBarRow
+	Taken    []htmlBarRow
+	Held     []htmlBarRow
+	HeldNote string
+	Ledger   *htmlLedger
 	Map      *htmlMap
 	NoMap    template.HTML
 }
@@ -242,7 +248,10 @@ func (h *htmlReport) threads() *htmlThreads {
 		return nil
 	}
 	out := &htmlThreads{From: htmlList(sourceNames(h.r, c.Layer2.Sources)), Head: h.threadHead(), Table: h.threadTable(),
-		Curve: curveOf(c), Rate: rateOf(c), Hists: histsOf(c), Wakes: wakesOf(c), Triggers: h.triggers()}
+		Curve: curveOf(c), Rate: rateOf(c), Hists: histsOf(c), Wakes: wakesOf(c), Triggers: h.triggers(), Taken: takenRows(c), Ledger: ledgerOf(c.Ledger)}
+	if c.Held != nil {
+		out.Held, out.HeldNote = heldRows(c.Held), idleNote(c.Held)
+	}
 	if len(c.Layer2.Concentration) > 0 && out.Curve == nil {
 		out.Notes = append(out.Notes, htmlSentence(c.Layer2.Concentration)+".")
 	}
@@ -412,6 +421,7 @@ type htmlBarRow struct {
 	Cells        []htmlCell
 	Inv, Short   bool
 	Count, Share string
+	Time         string
 	Len          string
 }
 

@@ -13,7 +13,7 @@ func TestNothingHiddenIsPrinted(t *testing.T) {
 		r, s := hostile(n), evidenceSet(n)
 		for kind, out := range map[string]string{
 			"text": setText(t, r, Options{}), "ascii": setText(t, r, Options{ASCII: true}), "color": sgr.ReplaceAllString(setText(t, r, Options{Color: true}), ""),
-			"markdown": string(setMarkdown(t, r)), "inspect": setInspect(t, s, Options{}), "inspect ascii": setInspect(t, s, Options{ASCII: true}),
+			"markdown": string(setMarkdown(t, r)), "ticket": string(setTicket(t, r)), "inspect": setInspect(t, s, Options{}), "inspect ascii": setInspect(t, s, Options{ASCII: true}),
 			"inspect color": sgr.ReplaceAllString(setInspect(t, s, Options{Color: true}), ""),
 		} {
 			if !utf8.ValidString(out) {

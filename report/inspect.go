@@ -52,6 +52,8 @@ func (t *inspection) source(s *evidence.Source) {
 	t.cpus(s.ID)
 	t.tasks(s.ID)
 	t.waits(s.ID)
+	t.readings(s.ID)
+	t.settings(s.ID)
 	t.chains(s.ID)
 	t.profiles(s.ID)
 	t.system(s.ID)
@@ -304,7 +306,7 @@ func (t *inspection) system(id int) {
 		if x.Pos.Source != id {
 			continue
 		}
-		body := plural(len(x.SwitchesPerS), "interval", "intervals")
+		body := plural(max(len(x.SwitchesPerS), len(x.Samples)), "interval", "intervals")
 		if len(x.SwitchesPerS) > 0 {
 			lo, hi := slices.Min(x.SwitchesPerS), slices.Max(x.SwitchesPerS)
 			body += fmt.Sprintf(", %s to %s", quantity.Whole(lo), quantity.PerS(hi))

@@ -24,14 +24,18 @@ func InspectJSON(w io.Writer, s *evidence.Set) error {
 		{"schema", EvidenceSchema},
 		{"sources", each(s.Sources, func(x **evidence.Source) object { return sourceObject(*x) })},
 		{"counters", each(s.Counters, blockObject)},
-		{"threads", each(s.Threads, taskObject)},
+		{"threads", append(each(s.Threads, taskObject), threadCounts(s)...)},
 		{"stacks", stacks},
-		{"system", each(s.System, systemObject)},
+		{"system", append(each(s.System, systemObject), machineCounts(s)...)},
 		{"series", each(s.Series, seriesObject)},
 		{"traces", each(s.Traces, traceObject)},
 		{"cpus", each(s.CPUs, cpuObject)},
 		{"histograms", each(s.Histograms, histObject)},
 		{"waits", each(s.Waits, waitObject)},
+		{"readings", each(s.Readings, readingObject)},
+		{"settings", each(s.Settings, func(x *evidence.Setting) object {
+			return append(at(x.Pos), field{"name", x.Name}, field{"value", x.Value})
+		})},
 	})
 }
 
@@ -195,7 +199,14 @@ func profileRowObject(r *evidence.ProfileRow) object {
 }
 
 func systemObject(r *evidence.SystemRate) object {
-	return append(at(r.Pos), field{"cpus", r.CPUs}, field{"switches_per_s", r.SwitchesPerS})
+	o := append(at(r.Pos), field{"cpus", r.CPUs}, field{"switches_per_s", r.SwitchesPerS})
+	if r.AveragePerS.OK {
+		o = append(o, field{"average_per_s", r.AveragePerS}, field{"average_forks_per_s", r.AverageForks})
+	}
+	if len(r.Samples) > 0 {
+		o = append(o, field{"samples", each(r.Samples, sampleObject)})
+	}
+	return o
 }
 
 func seriesObject(s *evidence.Series) object {

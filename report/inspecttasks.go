@@ -20,13 +20,18 @@ func (t *inspection) tasks(id int) {
 			list = append(list, x)
 		}
 	}
+	t.taskTable("threads", list)
+}
+
+// taskTable lists the threads that switched most.
+func (t *inspection) taskTable(label string, list []*evidence.TaskStats) {
 	if len(list) == 0 {
 		return
 	}
 	title := taskTitle(list)
 	list = telling(list)
 	slices.SortStableFunc(list, func(a, b *evidence.TaskStats) int { return -cmp.Compare(taskWeight(a), taskWeight(b)) })
-	t.labelled("threads", t.prose(title))
+	t.labelled(label, t.prose(title))
 	cols := taskCols()
 	tab := table{cols: []column{{head: "comm", least: 8}, {head: "tid", right: true, gap: 2, keep: 30}}}
 	for _, c := range cols {

@@ -14,7 +14,10 @@ func (t *textReport) macro() {
 		return
 	}
 	note := ""
-	if m.FromTrace {
+	switch {
+	case m.FromCounts:
+		note = "from /proc: no counters in the input"
+	case m.FromTrace:
 		note = "from the trace: no counters in the input"
 	}
 	t.section("1 MACRO", note, sourceNames(t.r, m.Sources))
@@ -203,6 +206,9 @@ func (t *textReport) threads() {
 	t.rates()
 	t.wakes()
 	t.triggers()
+	t.taken()
+	t.held()
+	t.ledger()
 	t.blank()
 }
 

@@ -122,6 +122,9 @@ func (m *markdown) threads() {
 	m.list(notes)
 	m.distributions()
 	m.wakes()
+	m.taken()
+	m.held()
+	m.ledger()
 	m.triggers()
 }
 

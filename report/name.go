@@ -48,6 +48,10 @@ func escapeRune(r rune) string {
 // mostMarks is how many combining marks in a row are shown as themselves.
 const mostMarks = 2
 
+// mostBytes is how many bytes of a name make a column at most: a character and
+// its marks.
+const mostBytes = utf8.UTFMax * (1 + mostMarks)
+
 // nameUnits takes a name from a capture apart. With ascii every character
 // beyond ASCII becomes an escape; so do marks piled onto a character.
 func nameUnits(s string, ascii bool) []unit { return units(s, ascii, false) }
@@ -149,6 +153,9 @@ func fitName(s string, w int, ascii bool) []unit {
 		return us
 	}
 	for _, at := range qualifiers(s) {
+		if len(s)-at > mostBytes*w { // cannot fit: a long name has many parts
+			continue
+		}
 		us = nameUnits(s[at:], ascii)
 		short := append([]unit{{s: ellipsis, w: width(ellipsis)}, {s: "::", w: 2}}, us...)
 		if unitsWidth(short) <= w {
@@ -184,7 +191,14 @@ func qualifiers(s string) []int {
 func shown(s string) string { return unitsString(fitName(s, maxName, false)) }
 
 // inert is a text of ours with what may have come in from a capture escaped.
-func inert(s string) string { return unitsString(proseUnits(s, false)) }
+func inert(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > '~' {
+			return unitsString(proseUnits(s, false))
+		}
+	}
+	return s // as nearly all are
+}
 
 // maxExcerpt is how many columns of a message are shown that may quote a
 // capture at length.

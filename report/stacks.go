@@ -214,8 +214,11 @@ func stackTitle(s *analyze.StackRow) string {
 }
 
 func weightName(weight string) string {
-	if weight == "cpu-samples" {
+	switch weight {
+	case "cpu-samples":
 		return "CPU samples"
+	case "off-cpu-time":
+		return "ns off the CPU"
 	}
 	return weight
 }

@@ -101,23 +101,9 @@ func settled(f *analyze.Facts, fd analyze.Finding) []analyze.Finding {
 		fd.Next = []analyze.Command{together(f)}
 	}
 	if fd.Confidence == analyze.ConfidenceLow {
-		fd.Advice = conditional(&fd)
+		fd.Advice = fd.Conditional()
 	}
 	return []analyze.Finding{fd}
-}
-
-// conditional puts what settles the cause before the advice of a conclusion
-// that other causes fit too, and makes the advice depend on it.
-func conditional(fd *analyze.Finding) []analyze.Advice {
-	if len(fd.Advice) == 0 || len(fd.Next) == 0 {
-		return fd.Advice
-	}
-	out := []analyze.Advice{{Do: text("Settle the cause first: %s shows %s.", code(fd.Next[0].Line), fd.Next[0].Why)}}
-	for _, a := range fd.Advice {
-		a.Do, a.Sketch, a.Lang = text("If it is %s: %s", fd.ID, a.Do), "", ""
-		out = append(out, a)
-	}
-	return out
 }
 
 // settle is the command that decides where the evidence does not.

@@ -31,21 +31,5 @@ func mostlyIdle(base float64) func(*analyze.Facts) (float64, string) {
 // inDisk fits causes whose waits are uninterruptible: a state that a trace shows
 // without stacks, and that is not always a disk's.
 func inDisk(base float64) func(*analyze.Facts) (float64, string) {
-	return func(f *analyze.Facts) (float64, string) {
-		d, all := 0.0, 0.0
-		for i := range f.Threads {
-			st := f.Threads[i].States
-			if st == nil {
-				continue
-			}
-			for _, n := range st {
-				all += float64(n)
-			}
-			d += float64(st[evidence.StateD])
-		}
-		if all == 0 || d < mainShare*all {
-			return 0, ""
-		}
-		return base * d / all, percent(d/all) + " of the switches are uninterruptible sleep (D)"
-	}
+	return inState(evidence.StateD, base, "uninterruptible sleep (D)")
 }

@@ -109,7 +109,7 @@ func (c *handOffCase) byStacks(f *analyze.Facts) {
 		c.g.decide(stacks, what)
 		c.g.atMost(analyze.ConfidenceMedium, what+"; the call has no name")
 	default:
-		if !c.outside(f) {
+		if !c.outside(f) && !c.byHub(f) {
 			c.hidden(f)
 		}
 		return
@@ -197,6 +197,22 @@ func (c *handOffCase) outside(f *analyze.Facts) bool {
 	c.g.fit(fmt.Sprintf("%s of the wakeups are by one thread of another process", percent(share)))
 	c.g.fit("it answers within " + quantity.Time(roundTripNS))
 	c.g.atMost(analyze.ConfidenceLow, "a fit: one peer of another process wakes it each time, and soon; a producer that needs no answer looks alike")
+	return true
+}
+
+// byHub: one task outside and several threads of the subject wake each other in
+// turn, as a client that keeps several servers busy does.
+func (c *handOffCase) byHub(f *analyze.Facts) bool {
+	hub, share, n := hubOf(f)
+	w := waitsFor(f.Blocking, func(r signature.Reason) bool { return byPeer(r) || maybe(r) })
+	if hub == nil || share < mainShare || w.share < partShare {
+		return false
+	}
+	c.w, c.share, c.judged = w, min(w.share+c.woken, 1), true
+	why := fmt.Sprintf("%s of the wakeups come from one task outside, which they wake in turn", percent(share))
+	c.g.fit(why)
+	c.g.fit(fmt.Sprintf("%d threads answer it", n))
+	c.g.atMost(analyze.ConfidenceLow, "a fit: "+why+"; the work between question and answer waits for other things, too")
 	return true
 }
 

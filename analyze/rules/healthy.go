@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"ctxan/analyze"
 	"ctxan/analyze/quantity"
@@ -20,8 +21,11 @@ var Healthy = &analyze.Rule{
 }
 
 func healthy(f *analyze.Facts) []analyze.Finding {
-	if !cheap(f) || odd(f) != nil {
+	if odd(f) != nil {
 		return nil
+	}
+	if !cheap(f) {
+		return fed(f)
 	}
 	loop := eventLoop(f)
 	g := ground{}
@@ -37,7 +41,7 @@ func healthy(f *analyze.Facts) []analyze.Finding {
 	if w := waitsFor(f.Blocking, wanted); switchWaits(f) && w.ofWaits >= mainShare {
 		g.agree(stacks, quantity.Percent(w.share, 1)+" of them are ordinary waits")
 	}
-	if one, two, ok := crossRates(f); ok && max(one, two)*costliestUS/1e6 >= cheapCPUs {
+	if one, two, ok := crossRates(f); ok && max(one, two)*costliest(f)/1e6 >= cheapCPUs {
 		if !g.contrast(f) {
 			g.atMost(analyze.ConfidenceMedium, "") // against says why
 		}
@@ -61,7 +65,7 @@ func healthy(f *analyze.Facts) []analyze.Finding {
 	}
 	fd.Summary = text("%s switch%s %s: too few to cost anything that matters.", subjectName(f), es(f), fig)
 	fd.Shown = []analyze.Text{text("%s.", upper(why))}
-	if per, _, ok := figure(f, analyze.FigPerActive); ok && per < healthyPerS { // else the sentence before says it
+	if per, _, ok := figure(f, analyze.FigPerActive); ok && per < healthyPerS(f) { // else the sentence before says it
 		fd.Shown = append(fd.Shown, costBound(f))
 	}
 	if w := waitsFor(f.Blocking, wanted); switchWaits(f) && w.top != nil {
@@ -107,24 +111,28 @@ func rateInWords(f *analyze.Facts) (rate, why string) {
 	r, _ := switchRate(f)
 	rate = times(r)
 	per, txt, ok := figure(f, analyze.FigPerActive)
-	if ok && per < healthyPerS {
-		return rate, txt + " switches/s per active CPU, below " + quantity.Whole(healthyPerS)
+	if ok && per < healthyPerS(f) {
+		return rate, txt + " switches/s per active CPU, below " + quantity.Whole(healthyPerS(f))
 	}
-	return rate, quantity.PerS(r) + " in all: at most " + percent(r*costliestUS/1e6) + " of a CPU at " + quantity.Whole(costliestUS) + " µs a switch"
+	return rate, quantity.PerS(r) + " in all: at most " + percent(r*costliest(f)/1e6) + " of a CPU at " + trimmed(costliest(f)) + " µs a switch"
 }
 
-// healthyPerS is the end of the grade "healthy"; costliestUS the upper end of
-// what a switch costs with cold caches (LMbench-style measurements).
-const (
-	healthyPerS = 1000
-	costliestUS = 50
-	cheapCPUs   = 0.01 // a hundredth of a CPU is nothing to look for
-)
+// healthyPerS is the end of the grade "healthy"; costliest the upper end of what
+// a switch costs with cold caches, in microseconds.
+func healthyPerS(f *analyze.Facts) float64 { return f.Macro.Scales.Below(analyze.GradeHealthy) }
+
+func costliest(f *analyze.Facts) float64 { return f.Macro.Scales.Cost.HiUS }
+
+// trimmed writes microseconds without trailing zeros.
+func trimmed(us float64) string { return strconv.FormatFloat(us, 'f', -1, 64) }
+
+// cheapCPUs: a hundredth of a CPU is nothing to look for.
+const cheapCPUs = 0.01
 
 // cheap reports whether the switches cannot cost much: the grade is healthy,
 // or there are so few that even cold caches do not make them dear.
 func cheap(f *analyze.Facts) bool {
-	if r, ok := switchRate(f); ok && r*costliestUS/1e6 < cheapCPUs {
+	if r, ok := switchRate(f); ok && r*costliest(f)/1e6 < cheapCPUs {
 		return true
 	}
 	if f.Macro.Grade == analyze.GradeHealthy {
@@ -204,7 +212,7 @@ func costBound(f *analyze.Facts) analyze.Text {
 	if !ok {
 		return nil
 	}
-	return text("At %d µs a switch, the upper end of what is measured with cold caches, %s take %s of a CPU.", costliestUS, quantity.PerS(r), percent(r*costliestUS/1e6))
+	return text("At %s µs a switch, the upper end of what is measured with cold caches, %s take %s of a CPU.", trimmed(costliest(f)), quantity.PerS(r), percent(r*costliest(f)/1e6))
 }
 
 func healthyRival(f *analyze.Facts) (analyze.Rival, bool) {
@@ -217,11 +225,11 @@ func healthyRival(f *analyze.Facts) (analyze.Rival, bool) {
 		return analyze.Rival{}, false
 	case t != nil:
 		return analyze.Rival{Status: analyze.RivalRejected, Because: t}, true
-	case ok && per >= elevatedPerS:
-		return rejectedByCounters("%s per active CPU is not below %s", txt+"/s", quantity.Whole(elevatedPerS))
+	case ok && per >= elevatedPerS(f):
+		return rejectedByCounters("%s per active CPU is not below %s", txt+"/s", quantity.Whole(elevatedPerS(f)))
 	}
 	return analyze.Rival{}, false
 }
 
 // elevatedPerS is where the grade "elevated" begins.
-const elevatedPerS = 10_000
+func elevatedPerS(f *analyze.Facts) float64 { return f.Macro.Scales.Below(analyze.GradeNormal) }

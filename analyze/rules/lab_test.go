@@ -31,13 +31,19 @@ var labRuns = []struct {
 	right int
 	blind bool // without the kernel's symbols
 }{
-	{name: "all", files: labAll, right: 34},
-	{name: "switch.data", files: []string{"switch.data"}, right: 28},
-	{name: "perf-stat and pidstat", files: []string{"perf-stat.txt", "pidstat.txt"}, right: 9},
-	{name: "all, no kernel symbols", files: labAll, right: 12, blind: true},
+	{name: "all", files: labAll, right: 38},
+	{name: "switch.data", files: []string{"switch.data"}, right: 35},
+	{name: "perf-stat and pidstat", files: []string{"perf-stat.txt", "pidstat.txt"}, right: 12},
+	{name: "all, no kernel symbols", files: labAll, right: 14, blind: true},
+	{name: "all and /proc", files: slices.Concat(labAll, labProc), right: 38},
+	{name: "perf-stat and /proc", files: append([]string{"perf-stat.txt"}, labProc...), right: 12},
+	{name: "/proc", files: labProc, right: 7},
 }
 
 var labAll = []string{"perf-stat.txt", "pidstat.txt", "switch.data", "switch-a.data", "cpu.data"}
+
+// labProc are the readings of /proc and of control groups beside them.
+var labProc = []string{"proc-before.txt", "proc-after.txt", "cgroup-before.txt", "cgroup-after.txt"}
 
 func TestLab(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(shared.Dir(t), "lab", "w*"))
@@ -64,14 +70,7 @@ func TestLab(t *testing.T) {
 
 // labCase diagnoses one workload; being confidently wrong fails the test.
 func labCase(t *testing.T, name, dir string, files []string, symbols string) string {
-	var truth labTruth
-	raw, err := os.ReadFile(filepath.Join(dir, "truth.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &truth); err != nil {
-		t.Fatal(err)
-	}
+	truth := truthOf(t, dir)
 	c := diagnose(t, dir, files, symbols)
 	if c == nil {
 		return "none"
@@ -92,6 +91,19 @@ func labCase(t *testing.T, name, dir string, files []string, symbols string) str
 		t.Errorf("%s, %s: confidently wrong: %s (%s), truth %s", name, filepath.Base(dir), v.Cause, v.Confidence, truth.Cause)
 	}
 	return "wrong"
+}
+
+func truthOf(t *testing.T, dir string) labTruth {
+	t.Helper()
+	var truth labTruth
+	raw, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &truth); err != nil {
+		t.Fatal(err)
+	}
+	return truth
 }
 
 // checkBlind: frames without names say nothing of what switches wait for.

@@ -21,7 +21,9 @@ var LockContention = &analyze.Rule{
 type lockCase struct {
 	w     wait
 	share float64 // with the switches on return from the release
-	g     ground
+	// sampled is the lock that CPU samples name where the switches do not.
+	sampled *wait
+	g       ground
 }
 
 func lockContention(f *analyze.Facts) []analyze.Finding {
@@ -38,6 +40,9 @@ func lockContention(f *analyze.Facts) []analyze.Finding {
 	fd.Shown = c.shown(f)
 	fd.Evidence = append(rateEvidence(heaviest(allWaiters(f))), reasonEvidence(c.w.reasons)...)
 	fd.Advice = lockAdvice(&c.w)
+	if c.sampled != nil {
+		fd.Advice = lockAdvice(c.sampled)
+	}
 	fd.Next = settle(f, nil)
 	return settled(f, fd)
 }
@@ -51,7 +56,62 @@ func lockOf(f *analyze.Facts) *lockCase {
 	if switchWaits(f) && waitsFor(f.Blocking, unnamedWait).share < partShare {
 		return nil
 	}
+	if c.bySamples(f) || c.bySites(f) {
+		return c
+	}
 	return c.byCrowd(f)
+}
+
+// bySamples: the switches wait in a futex whose caller has no name, and the CPU
+// samples of the same path name it: it is a lock's. Each wait costs CPU on its
+// way in and out, so that waits of another kind would be sampled as well.
+func (c *lockCase) bySamples(f *analyze.Facts) bool {
+	futex := waitsFor(f.Blocking, unnamedWait)
+	locks, others := waitsFor(f.CPU, byOwner), waitsFor(f.CPU, otherFutex)
+	if futex.share < mainShare || locks.share < leastSampled || locks.share < dominance*(locks.share+others.share) || timersWake(f) {
+		return false
+	}
+	c.w, c.share, c.sampled = futex, futex.share, &locks
+	what := fmt.Sprintf("%s of the switches wait in a futex, and of the CPU samples on a futex path that have a name %s are of a lock (%s)",
+		percent(futex.share), percent(locks.share/(locks.share+others.share)), locks.top.Reason.Label)
+	if unnamed := waitsFor(f.CPU, unnamedWait); locks.share >= cpuPathShare && locks.share >= dominance*(locks.share+others.share+unnamed.share) {
+		c.g.decide(stacks, what)
+		agreeVoluntary(f, &c.g)
+	} else {
+		c.g.fit(what)
+		c.g.fit("no other call is named")
+	}
+	c.g.atMost(analyze.ConfidenceMedium, what)
+	c.g.compare(f)
+	return true
+}
+
+// leastSampled: CPU samples below this share name nothing. Practice: a few of a
+// thousand samples.
+const leastSampled = 0.005
+
+// otherFutex are the other calls that may lie above a futex.
+var otherFutex = ofClass(signature.ClassCond, signature.ClassTimed, signature.ClassSleep)
+
+// timersWake reports whether the wakeups are known to come from timers.
+func timersWake(f *analyze.Facts) bool {
+	irq, ok := wokenByIRQ(f)
+	return ok && irq >= mainShare
+}
+
+// bySites: no call has a name, but the places in the C library have addresses:
+// the threads wait right beside where they wake.
+func (c *lockCase) bySites(f *analyze.Facts) bool {
+	if f.Futex.Near < partShare || f.Futex.Threads < 2 || timersWake(f) || partners(f).share >= partShare {
+		return false
+	}
+	c.w = waitsFor(f.Blocking, unnamedWait)
+	c.share = f.Futex.Near
+	c.g.fit(fmt.Sprintf("%s of the switches wait in the C library a few bytes from where the same threads wake others, as the two halves of a lock lie", percent(c.share)))
+	c.g.fit(fmt.Sprintf("%d threads do both", f.Futex.Threads))
+	c.g.compare(f)
+	c.g.atMost(analyze.ConfidenceLow, fmt.Sprintf("a fit: %s of the switches wait in the C library right beside where the same threads wake others, as the two halves of a lock lie; a barrier looks alike, and no call has a name", percent(c.share)))
+	return true
 }
 
 func (c *lockCase) byStacks(f *analyze.Facts) {
@@ -110,6 +170,10 @@ func insideShare(f *analyze.Facts) (float64, bool) {
 
 func (c *lockCase) summary(f *analyze.Facts) analyze.Text {
 	ws := heaviest(waiters(f, byOwner, 0))
+	if c.sampled != nil {
+		ws = heaviest(allWaiters(f))
+		return text("%s wait%s for %s, %s: %s.", threadsOf(f, ws), s(len(ws)), lockName(c.sampled.top.Reason), rateSpan(ws), partOf(f, c.share))
+	}
 	if c.g.confidence() == analyze.ConfidenceLow && c.w.top == nil || c.w.top != nil && unnamedWait(c.w.top.Reason) {
 		ws = heaviest(allWaiters(f))
 		return text("%s wake each other, as at a lock, a condition or a barrier: %s.", threadsOf(f, ws), partOf(f, c.share))
@@ -145,6 +209,11 @@ func lockName(r signature.Reason) string {
 func (c *lockCase) claim(f *analyze.Facts) analyze.Text {
 	if c.w.top == nil {
 		return nil
+	}
+	if c.sampled != nil {
+		t := text("%s of the switches block%s; the CPU samples on that path lie in %s (%s of the samples)", percent(c.w.share), frameOf(c.w.top),
+			code(c.sampled.top.Frame), percent(c.sampled.share))
+		return text("%s%s.", t, under(f, c.sampled.share, c.sampled.top.Reason.ID))
 	}
 	if unnamedWait(c.w.top.Reason) {
 		return text("%s of the switches block%s, and the call that waits has no name.", percent(c.w.share), frameOf(c.w.top))

@@ -1,6 +1,9 @@
 package rules
 
-import "ctxan/analyze"
+import (
+	"ctxan/analyze"
+	"ctxan/analyze/signature"
+)
 
 // MemoryReclaim: allocations wait until memory is freed. Much of it is work of
 // the allocating thread, which may be preempted in it: those switches are no
@@ -13,7 +16,8 @@ var MemoryReclaim = (&waiting{
 	alsoIs: "preemptions inside the kernel",
 	weigh: func(f *analyze.Facts, _ *wait, g *ground) {
 		if p := triggerShare(f, analyze.TriggerKernel); p >= traceShare {
-			g.note(text("%s of the switches are preemptions inside the kernel: a thread that frees memory itself is preempted in it, but how many of these lie in reclaim is not counted here", percent(p)))
+			own := waitsFor(f.Work, ofClass(signature.ClassMemory)).share
+			g.note(text("%s of the switches are preemptions inside the kernel, %s of all while it reclaims memory: a thread that frees memory itself is preempted in it", percent(p), percent(own)))
 		}
 	},
 	advise: func(*analyze.Facts, *wait) []analyze.Advice {

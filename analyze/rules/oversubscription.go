@@ -8,6 +8,7 @@ import (
 
 	"ctxan/analyze"
 	"ctxan/analyze/quantity"
+	"ctxan/parse/evidence"
 )
 
 // Oversubscription: more threads want a CPU than there are, so that slices end.
@@ -106,6 +107,9 @@ func demand(f *analyze.Facts) (g *ground, want, cpus float64) {
 	if want, ok := f.Util.Runnable.Get(); ok && want >= crowded*cpus && f.Util.WaitingRun.V >= mainShare {
 		return measuredDemand(f, want, cpus), want, cpus
 	}
+	if g, want := crowdDemand(f, cpus); g != nil {
+		return g, want, cpus
+	}
 	if !sliceLong(f) {
 		return nil, 0, 0
 	}
@@ -117,6 +121,60 @@ func demand(f *analyze.Facts) (g *ground, want, cpus float64) {
 		return g, st.want, cpus
 	}
 	return nil, 0, 0
+}
+
+// crowdDemand: run times are not in the capture, but who took the CPU is: the
+// subject's own threads take it from each other under timer interrupts, and
+// they seldom block. A thread that never blocks was not woken, so that it had
+// been waiting for the CPU.
+func crowdDemand(f *analyze.Facts, cpus float64) (*ground, float64) {
+	invol, ok := involuntaryShare(f)
+	if !ok || f.Taken.Total < fewGaps || f.Util.Runnable.OK {
+		return nil, 0
+	}
+	slices := triggerShare(f, analyze.TriggerTick, analyze.TriggerTimer)
+	share := invol * f.Taken.Crowd / f.Taken.Total
+	if share < partShare || slices < mainShare || cpuQuotaFits(f) {
+		return nil, 0
+	}
+	g := &ground{}
+	what := fmt.Sprintf("in %s of the switches one of its threads takes the CPU from another, and these threads seldom block", percent(share))
+	want := neverBlock(f)
+	if share >= mainShare && want >= crowded*cpus {
+		g.decide(threads, what)
+		g.agree(stacks, fmt.Sprintf("%s of the switches are under timer interrupts", percent(slices)))
+		if used, ok := f.Util.CPUsUsed.Get(); ok && used >= full*cpus && !f.Macro.FromTrace {
+			g.agree(counters, fmt.Sprintf("%s CPUs used", quantity.Fixed(used, 2)))
+		}
+		g.atMost(analyze.ConfidenceMedium, what+"; for how long they wait is not in the input")
+		return g, want
+	}
+	g.fit(what)
+	g.fit(fmt.Sprintf("%s of the switches are under timer interrupts", percent(slices)))
+	g.atMost(analyze.ConfidenceLow, "a fit: "+what+"; how many want to run at a time is not in the input")
+	return g, max(want, cpus+1)
+}
+
+// cpuQuotaFits reports whether threads are also kept from idle CPUs.
+func cpuQuotaFits(f *analyze.Facts) bool { return quotaOf(f) != nil }
+
+// neverBlock counts the threads that are preempted and next to never block.
+func neverBlock(f *analyze.Facts) float64 {
+	n := 0.0
+	for i := range f.Threads {
+		st := f.Threads[i].States
+		if st == nil {
+			continue
+		}
+		runnable, all := float64(st[evidence.StateR]+st[evidence.StateRPlus]), 0.0
+		for _, k := range st {
+			all += float64(k)
+		}
+		if runnable > 0 && runnable >= willing*all {
+			n++
+		}
+	}
+	return n
 }
 
 // measuredDemand: run time and the waits for a CPU are measured. Threads may

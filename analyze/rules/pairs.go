@@ -38,6 +38,35 @@ func partners(f *analyze.Facts) pairing {
 	return p
 }
 
+// hubOf is the task outside the subject that has most wakeups in turn with its
+// threads, the share of the subject's wakeups that it makes, and with how many
+// threads it does.
+func hubOf(f *analyze.Facts) (hub *analyze.PeerFact, share float64, n int) {
+	by, threads := map[int]float64{}, map[int]int{}
+	if f.Wake.Total < fewGaps {
+		return nil, 0, 0
+	}
+	for _, p := range f.Wake.Pairs {
+		out := peerOf(f, p.A.TID)
+		if out == nil {
+			out = peerOf(f, p.B.TID)
+		}
+		lo, hi := min(p.AB, p.BA), max(p.AB, p.BA)
+		if out == nil || float64(lo) < mutualRatio*float64(hi) {
+			continue
+		}
+		by[out.Task.TID] += float64(ofSubject(f, p))
+		threads[out.Task.TID]++
+		if hub == nil || by[out.Task.TID] > by[hub.Task.TID] {
+			hub = out
+		}
+	}
+	if hub == nil || by[hub.Task.TID] < fewGaps {
+		return nil, 0, 0
+	}
+	return hub, by[hub.Task.TID] / float64(f.Wake.Total), threads[hub.Task.TID]
+}
+
 // ofSubject is how many of a pair's wakeups are of the subject's threads.
 func ofSubject(f *analyze.Facts, p analyze.PairFact) uint64 {
 	switch n := p.AB + p.BA; {

@@ -110,7 +110,7 @@ func missing(f *analyze.Facts) string {
 // worthRanking: below this nobody asks for the cause.
 func worthRanking(f *analyze.Facts) bool {
 	if r, ok := switchRate(f); ok && f.Macro.Grade == analyze.GradeNone {
-		return r*costliestUS/1e6 >= costShare
+		return r*costliest(f)/1e6 >= costShare
 	}
 	return f.Macro.Grade.Rank() >= analyze.GradeElevated.Rank() || f.Macro.ImpactWord == "notable" || f.Macro.ImpactWord == "large"
 }

@@ -20,9 +20,11 @@ func All() []*analyze.Rule {
 	return []*analyze.Rule{
 		ShortSleepPolling,
 		TimedWaitPolling,
+		ThunderingHerd,
 		LockContention,
 		HandOff,
 		SchedYieldSpin,
+		CPUQuota,
 		Oversubscription,
 		WakeupPreemption,
 		MigrationChurn,
@@ -35,11 +37,16 @@ func All() []*analyze.Rule {
 		FuseRoundTrip,
 		TracedProcess,
 		TerminalWait,
+		StoppedTask,
 		TaskChurn,
 		KernelWorkerStorm,
+		GuestHalt,
+		RuntimeHelper,
 		NetworkWait,
+		ColdCaches,
 		EventLoopIdle,
 		Healthy,
+		MeasurementArtifact,
 		CannotTell,
 	}
 }

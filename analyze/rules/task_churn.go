@@ -28,7 +28,7 @@ func taskChurn(f *analyze.Facts) []analyze.Finding {
 	case !f.Has.Stacks && shortLived(f, ended, all):
 		share = endedShare(f)
 	default:
-		return nil
+		return churnByCounters(f)
 	}
 	if shortLived(f, ended, all) {
 		g.fit(fmt.Sprintf("%d of its %d tasks end within the capture", ended, all))
@@ -52,13 +52,21 @@ func taskChurn(f *analyze.Facts) []analyze.Finding {
 		fd.Shown = append(fd.Shown, text("%d of %d tasks of the subject end within the capture.", ended, all))
 	}
 	fd.Evidence = reasonEvidence(w.reasons)
-	fd.Advice = []analyze.Advice{
+	fd.Advice = churnAdvice()
+	fd.Next = []analyze.Command{churnEvents()}
+	return settled(f, fd)
+}
+
+func churnAdvice() []analyze.Advice {
+	return []analyze.Advice{
 		{Do: text("Keep the workers: a pool of threads or processes that take jobs, instead of one made for each."),
 			Effects: []analyze.Effect{{Label: "switches", Value: text("at least four per job (start, exec, end, the wait for it) → one or two")}}, Price: text("a worker must be cleaned between jobs")},
 		{Do: text("In a shell, use built-ins and one process for many items (xargs, awk) instead of a command for each.")},
 	}
-	fd.Next = []analyze.Command{{Line: "perf record -a -g --buildid-all -e sched:sched_process_fork -e sched:sched_process_exec -o churn.data -- sleep 1", Why: text("who starts what, how often (as root)")}}
-	return settled(f, fd)
+}
+
+func churnEvents() analyze.Command {
+	return analyze.Command{Line: "perf record -a -g --buildid-all -e sched:sched_process_fork -e sched:sched_process_exec -o churn.data -- sleep 1", Why: text("who starts what, how often (as root)")}
 }
 
 // awaited is the share of the waits for a join that belong to the exits: each
@@ -141,3 +149,41 @@ func churnSummary(f *analyze.Facts, ended int, share float64) analyze.Text {
 	}
 	return text("%s start%s tasks and wait%s for them to end: %s.", subjectName(f), verbS(f), verbS(f), partOf(f, share))
 }
+
+// churnByCounters: perf stat follows the children that a process starts, and
+// per-process rates do not. What the counters have more than the threads is
+// children, when as many pages are faulted in as new address spaces need.
+func churnByCounters(f *analyze.Facts) []analyze.Finding {
+	one, two, ok := crossRates(f)
+	faults, txt, okF := figure(f, analyze.FigFaults)
+	if !ok || !okF || f.Has.Trace || f.Has.Stacks || !f.Subject.PID.OK || one < (1+partShare)*two || one-two < churnPerS || faults < faultsPerChild*(one-two)/switchesPerChild {
+		return nil
+	}
+	g := ground{}
+	more := fmt.Sprintf("layer 1 counts %s and the process's own threads %s", quantity.PerS(one), quantity.PerS(two))
+	g.fit(more)
+	g.fit(txt + " page faults a second, as new address spaces make")
+	g.atMost(analyze.ConfidenceLow, "a fit: "+more+", and "+txt+" page faults a second: children, or threads that came and went")
+	fd := analyze.Finding{ID: "task-churn", Severity: severity(f), Share: some((one - two) / one)}
+	g.apply(&fd)
+	fd.Summary = text("%s start%s short-lived processes, as it looks: %s of the switches are of children that only the counters follow.", subjectName(f), verbS(f), percent((one-two)/one))
+	fd.Claim = text("%s; %s page faults a second, %s on each switch.", upper(more), txt, quantity.Sig(faults/one, 2))
+	fd.Shown = []analyze.Text{fd.Claim}
+	for _, id := range []string{analyze.FigRate, analyze.FigFaults} {
+		if fig, has := f.Macro.Figure(id); has {
+			fd.Evidence = append(fd.Evidence, fig.Inputs...)
+		}
+	}
+	fd.Advice = churnAdvice()
+	fd.Next = []analyze.Command{churnEvents()}
+	return settled(f, fd)
+}
+
+// A process that is started faults in some hundred pages for its stack, its
+// libraries and the copies of its parent's, and switches some times until it
+// ends. Practice: 100 for the smallest, statically linked; 30 switches for one
+// that works.
+const (
+	faultsPerChild   = 100
+	switchesPerChild = 30
+)

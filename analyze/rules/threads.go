@@ -122,6 +122,12 @@ func gaps(ws []waiter) *evidence.Histogram {
 	return merge(ws, func(t *analyze.ThreadFact) *evidence.Histogram { return t.OffCPU })
 }
 
+// cycles are the times from one voluntary switch-out of a thread to its next
+// switch-out, merged: of captures that do not tell when it came back.
+func cycles(ws []waiter) *evidence.Histogram {
+	return merge(ws, func(t *analyze.ThreadFact) *evidence.Histogram { return t.Gap })
+}
+
 func merge(ws []waiter, of func(*analyze.ThreadFact) *evidence.Histogram) *evidence.Histogram {
 	sum := new(evidence.Histogram)
 	for i := range ws {

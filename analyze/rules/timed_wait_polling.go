@@ -94,6 +94,9 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 	if known && irq < fromIRQ || wokenByMany(c.ws) {
 		return // threads wake them
 	}
+	if !known && pacedInside(f, c.ws) {
+		return // another thread of the process has the same beat, and may be what makes it
+	}
 	if known && futex {
 		c.g.decide(threads, fmt.Sprintf("%s of their wakeups come from interrupts, and no device ends a futex wait", percent(irq)))
 		c.g.agree(stacks, percent(c.w.share)+" of the switches wait in a futex")
@@ -104,8 +107,11 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 	if known && c.bySignal() {
 		c.g.fit("they wait for signals, and no thread sends them")
 	}
-	if steady(h) {
+	if g := cycles(c.ws); steady(h) {
 		c.steady(f, h)
+	} else if h == nil && steady(g) && quantile(g, 0.10) >= roundTripNS {
+		c.g.fit(fmt.Sprintf("from one wait to the next it takes %s to %s, nine in ten times, longer than an answer does", quantity.Time(quantile(g, 0.05)), quantity.Time(quantile(g, 0.95))))
+		c.g.fit("a beat is what a time limit makes")
 	} else if off, ok := c.roundPeriod(f); ok {
 		c.g.fit(fmt.Sprintf("they wait for %s, just above a whole millisecond", quantity.Time(off)))
 		if us, txt, ok := figure(f, analyze.FigBetween); ok && us*1e3 <= shortStintNS {
@@ -126,6 +132,25 @@ func (c *timedCase) weigh(f *analyze.Facts) {
 		c.g.atMost(analyze.ConfidenceLow, "a fit: the waits last the same each time; a peer with a steady beat looks alike, and who wakes them is not in the input")
 	}
 }
+
+// pacedInside reports whether a thread of the subject sleeps by timer as often
+// as the others wait: one that sleeps and then wakes them. It may leave the CPU
+// for other reasons between, as when those that it woke preempt it.
+func pacedInside(f *analyze.Facts, ws []waiter) bool {
+	beat := median(ws).perS
+	for i := range f.Threads {
+		t := &f.Threads[i]
+		own, told := ownShare(t, timerSleep)
+		if r := own * t.SwitchesPerS.V; told && r >= beat/paceWithin && r <= beat*paceWithin {
+			return true
+		}
+	}
+	return false
+}
+
+// paceWithin: two beats that differ by less than this may be one. Practice: a
+// recording may miss some of the switches of either.
+const paceWithin = 1.5
 
 // bySignal reports whether most of the waits are for signals, which a timer of
 // the process sends (setitimer, timer_create).
@@ -173,6 +198,9 @@ func (c *timedCase) shown(f *analyze.Facts, claim analyze.Text) []analyze.Text {
 	if h := gaps(c.ws); h != nil && h.N >= fewGaps {
 		out = append(out, text("A wait lasts %s (median of %s), from %s to %s for nine in ten.", quantity.Time(quantile(h, 0.5)), quantity.Count(h.N),
 			quantity.Time(quantile(h, 0.05)), quantity.Time(quantile(h, 0.95))))
+	} else if g := cycles(c.ws); h == nil && steady(g) {
+		out = append(out, text("From one wait to the next it takes %s (median of %s), from %s to %s for nine in ten.", quantity.Time(quantile(g, 0.5)), quantity.Count(g.N),
+			quantity.Time(quantile(g, 0.05)), quantity.Time(quantile(g, 0.95))))
 	} else if off, ok := c.roundPeriod(f); ok {
 		m := median(c.ws)
 		whose := ""

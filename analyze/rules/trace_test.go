@@ -15,11 +15,13 @@ import (
 //	window 0.5 cpus=2 wide pid=100
 //	thread TID PID COMM S=4000 R=10 ... run=4010x20us off=4000x36us delay=... preempt=... migrations=3
 //	woken irq=3900 | woken by=TID:COMM n=100 after=6us blocked=90      (of the thread above)
+//	taken by=TID:COMM n=69 ran=3ms                                      (of the thread above; by=0:swapper is the idle task)
 //	usage CPU busy=500ms idle=0ms
 //	stack TID STATE N frame frame ... | frame ...                      (leaf first; kernel | user)
 //	cpu TID N frame frame ... | frame ...
 //
-// A frame - has no name. // A distribution is a list of COUNTxDURATION; spaces in a frame are written ~.
+// A frame - has no name, and MODULE+ADDRESS an address without a name. gap= are times from one voluntary switch-out to the next, bursts=90x32 says
+// that 90 wakeups came in bursts of 32. // A distribution is a list of COUNTxDURATION; spaces in a frame are written ~.
 func readTrace(t *testing.T, raw string, b *evidence.Builder) {
 	t.Helper()
 	r := &traceReader{t: t, b: b}
@@ -48,6 +50,8 @@ func (r *traceReader) line(f []string) {
 		r.thread(f[1:])
 	case "woken":
 		r.woken(f[1:])
+	case "taken":
+		r.taken(f[1:])
 	case "usage":
 		r.usage(f[1:])
 	case "stack":
@@ -108,6 +112,11 @@ func (r *traceReader) thread(f []string) {
 		case "preempt":
 			t.Preempt = r.hist(v)
 			t.PreemptNS = evidence.Some(t.Preempt.Sum)
+		case "gap":
+			t.Gap = r.hist(v)
+		case "bursts":
+			n, size, _ := strings.Cut(v, "x")
+			t.Bursts, t.BurstSize = uint64(r.num(n)), uint64(r.num(n)*r.num(size))
 		case "wakeups":
 			t.Wakeups = evidence.Some(uint64(r.num(v)))
 		case "migrations":
@@ -151,6 +160,23 @@ func (r *traceReader) woken(f []string) {
 	r.cur.Wakers = append(r.cur.Wakers, w)
 }
 
+func (r *traceReader) taken(f []string) {
+	var p evidence.Preemptor
+	for _, x := range f {
+		switch k, v, _ := strings.Cut(x, "="); k {
+		case "by":
+			tid, comm, _ := strings.Cut(v, ":")
+			p.Task = evidence.Task{TID: int(r.num(tid)), Comm: comm}
+		case "n":
+			p.Count = uint64(r.num(v))
+		case "ran":
+			p.RanNS = r.dur(v)
+		}
+	}
+	p.RanN = p.Count
+	r.cur.Preemptors = append(r.cur.Preemptors, p)
+}
+
 func (r *traceReader) stack(t *evidence.StackTable, tid, state, n string, names []string) {
 	sm := evidence.StackSample{Task: int32(len(t.Tasks)), Stack: int32(len(t.Stacks)), Count: uint64(r.num(n)), Weight: r.num(n)}
 	if state != "?" {
@@ -178,6 +204,10 @@ func (r *traceReader) stack(t *evidence.StackTable, tid, state, n string, names 
 		fr := evidence.Frame{Symbol: strings.ReplaceAll(name, "~", " "), Kernel: kernel, Module: "/opt/app"}
 		if kernel {
 			fr.Module = "[kernel.kallsyms]"
+		} else if module, addr, ok := strings.Cut(name, "+0x"); ok {
+			at, err := strconv.ParseUint(addr, 16, 64)
+			r.check(err)
+			fr.Symbol, fr.Module, fr.Addr = "", module, at
 		}
 		t.Frames = append(t.Frames, fr)
 	}

@@ -51,6 +51,12 @@ func wakeupPreemption(f *analyze.Facts) []analyze.Finding {
 		fd.Shown = append(fd.Shown, text("%s of CPU lie between two switches; a slice has at least %s: no slices end here.", quantity.Time(ns), quantity.Time(baseSliceNS)))
 	}
 	fd.Evidence = rateEvidence(ws)
+	if who := mostTaken(f); who != nil {
+		fd.Shown = append(fd.Shown, who.shown(f))
+		fd.Advice = who.advice()
+		fd.Next = []analyze.Command{wakeups()}
+		return settled(f, fd)
+	}
 	fd.Advice = []analyze.Advice{
 		{Do: text("Find which task takes the CPU, with the command given to settle it, and move it to another CPU, or the threads (cpuset, taskset)."),
 			Effects: []analyze.Effect{{Label: "switches", Value: text("those of the preempting task go with it")}}},
@@ -120,3 +126,30 @@ func involuntaryPerS(t *analyze.ThreadFact) float64 {
 // slowestTickPerS: a thread that is preempted more often than this is not
 // preempted by ticks. Kernel: HZ=1000 is the highest configured.
 const slowestTickPerS = 1000
+
+// taker is the task that takes the CPU most often, when it does so for the most
+// part.
+type taker struct{ analyze.TakenFact }
+
+func mostTaken(f *analyze.Facts) *taker {
+	if len(f.Taken.Rows) == 0 || f.Taken.Rows[0].Count < mainShare*f.Taken.Total {
+		return nil
+	}
+	return &taker{f.Taken.Rows[0]}
+}
+
+func (k *taker) shown(f *analyze.Facts) analyze.Text {
+	t := text("%s takes the CPU in %s of these switches", name(k.Task), percent(k.Count/f.Taken.Total))
+	if k.RanN > 0 {
+		t = text("%s, and runs for %s each time", t, quantity.Time(k.RanNS/k.RanN))
+	}
+	return text("%s.", t)
+}
+
+func (k *taker) advice() []analyze.Advice {
+	return []analyze.Advice{
+		{Do: text("Move %s to another CPU, or the threads that it takes the CPU from (cpuset, taskset).", name(k.Task)),
+			Effects: []analyze.Effect{{Label: "switches", Value: text("those that it makes → none")}}},
+		{Do: text("If %s has a real-time priority or a weight that it does not need, lower it; else make it wake less often.", name(k.Task)), Price: text("its own delay")},
+	}
+}

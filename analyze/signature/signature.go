@@ -15,6 +15,7 @@ type Reason struct {
 	ID    string // "timer-sleep", "futex", "epoll", "disk-io" ...; "" for none
 	Label string // in words: "timer sleep"
 	Class Class  // the kind of wait, for rules
+	Note  string // more of it, in a clause; mostly ""
 }
 
 // Class groups reasons by what a diagnosis does with them.

@@ -100,7 +100,7 @@ func parse(reasons, frames string) (*Table, error) {
 		if f == nil {
 			return nil, fmt.Errorf("reasons.tsv: a line has not 4 columns, near line %d", n)
 		}
-		t.reasons[f[0]] = Reason{ID: f[0], Label: f[1], Class: Class(f[2])}
+		t.reasons[f[0]] = Reason{ID: f[0], Label: f[1], Class: Class(f[2]), Note: f[3]}
 		t.order = append(t.order, f[0])
 	}
 	for n, f := range lines(frames, 8) {

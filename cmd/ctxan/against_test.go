@@ -14,7 +14,8 @@ import (
 // The benchmarks named Against run ctxan and a peer in turn on one file and
 // report how many times faster ctxan is (x-faster, the median of the pairs'
 // ratios) with its peak memory (MiB-peak). They need recordings of load in
-// $CTXAN_LOAD; `make record-load` makes them.
+// $CTXAN_LOAD; `make record-load` makes them. The header walk is no peer but the
+// floor: a C program that reads the file and looks at each record's size only.
 
 // peer is one comparison.
 type peer struct {
@@ -36,6 +37,7 @@ func peers(dir string) []peer {
 		withOther(out("wakeup.data"), "wakeup.data/perf-sched-latency", "perf", "sched", "latency", "-i", at("wakeup.data")),
 		withOther(out("wakeup.data"), "wakeup.data/perf-sched-timehist-s", "perf", "sched", "timehist", "-s", "-i", at("wakeup.data")),
 		withOther(out("sched.data"), "sched.data/perf-sched-timehist-s", "perf", "sched", "timehist", "-s", "-i", at("sched.data")),
+		withOther(out("wakeup.data"), "wakeup.data/header-walk", at("bin/wread"), at("wakeup.data")),
 		withOther(out("stacks.data"), "stacks.data/perf-report-stdio", "perf", "report", "--stdio", "-i", at("stacks.data")),
 		withOther(out("timehist.txt"), "timehist.txt/mawk-sum", "mawk", "{s+=$NF} END {print s}", at("timehist.txt")),
 	}

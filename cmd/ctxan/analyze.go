@@ -22,7 +22,7 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if len(args) == 0 {
 		return &usageError{"no capture given", "try: ctxan FILE..., or ctxan - to read standard input (see: ctxan --help)"}
 	}
-	if err := f.check("text", "markdown", "html", "json"); err != nil {
+	if err := f.check(reportFormats...); err != nil {
 		return err
 	}
 	if err := f.checkFailOn(); err != nil {
@@ -31,22 +31,22 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if err := checkCommand(cmd, args); err != nil {
 		return err
 	}
+	scales, err := f.scales()
+	if err != nil {
+		return err
+	}
 	set, err := f.open(args, std)
 	if err != nil {
 		return err
 	}
-	r, err := analyze.Run(set, rules.All())
-	if errors.Is(err, analyze.ErrNoEvidence) {
-		fmt.Fprintln(std.err, "ctxan: the input holds no switch evidence:")
-		for _, s := range set.Sources {
-			fmt.Fprintf(std.err, "  %s was read as %s and tells of no context switches\n", report.Plain(s.Name), s.Format)
-		}
-		fmt.Fprintln(std.err, captureHint)
-		return statusError(exitNoEvidence)
-	} else if err != nil {
+	r, err := conclude(set, scales, std)
+	if err != nil {
 		return err
 	}
-	f.more = nextLines(args)
+	f.masked(set, r)
+	if !f.mask { // else they would name what is masked
+		f.more = nextLines(args)
+	}
 	if err := f.write(std, func(w io.Writer) error { return f.draw(w, r, std) }); err != nil {
 		return err
 	}
@@ -56,13 +56,27 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	return nil
 }
 
+// conclude analyses a set, and says what was read when it holds no evidence.
+func conclude(set *evidence.Set, scales *analyze.Scales, std stdio) (*analyze.Result, error) {
+	r, err := analyze.RunWith(set, rules.All(), scales)
+	if !errors.Is(err, analyze.ErrNoEvidence) {
+		return r, err
+	}
+	fmt.Fprintln(std.err, "ctxan: the input holds no switch evidence:")
+	for _, s := range set.Sources {
+		fmt.Fprintf(std.err, "  %s was read as %s and tells of no context switches\n", report.Plain(s.Name), s.Format)
+	}
+	fmt.Fprintln(std.err, captureHint)
+	return nil, statusError(exitNoEvidence)
+}
+
 // checkFailOn refuses a --fail-on that could never be reached.
 func (f *flags) checkFailOn() error {
 	var known []string
 	for _, r := range rules.All() {
 		known = append(known, r.ID)
 	}
-	for _, g := range []analyze.Grade{analyze.GradeHealthy, analyze.GradeNormal, analyze.GradeElevated, analyze.GradeSevere, analyze.GradeExtreme} {
+	for _, g := range grades {
 		known = append(known, string(g))
 	}
 	for _, want := range f.failOn {
@@ -95,7 +109,23 @@ func checkCommand(cmd *cobra.Command, args []string) error {
 
 // open reads the inputs and says on standard error which could not be used.
 func (f *flags) open(args []string, std stdio) (*evidence.Set, error) {
-	set, problems, err := parse.Open(args, f.parseOptions(std))
+	return f.openWith(args, f.parseOptions(std), std)
+}
+
+func (f *flags) openWith(args []string, opt parse.Options, std stdio) (*evidence.Set, error) {
+	if _, tty := terminal(std.err); tty && !f.quiet {
+		p := startProgress(std.err, progressAfter, progressEvery)
+		opt.Meter = p
+		set, problems, err := parse.Open(args, opt)
+		p.stop()
+		return f.opened(set, problems, err, std)
+	}
+	set, problems, err := parse.Open(args, opt)
+	return f.opened(set, problems, err, std)
+}
+
+// opened says what could not be read.
+func (f *flags) opened(set *evidence.Set, problems []error, err error, std stdio) (*evidence.Set, error) {
 	if err != nil {
 		return nil, &usageError{err.Error(), ""}
 	}
@@ -120,6 +150,8 @@ func (f *flags) draw(w io.Writer, r *analyze.Result, std stdio) error {
 		return report.Markdown(w, r, f.render(std))
 	case "html":
 		return report.HTML(w, r, f.render(std))
+	case "ticket":
+		return report.Ticket(w, r, f.render(std))
 	case "json":
 		return report.JSON(w, r)
 	}

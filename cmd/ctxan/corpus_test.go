@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,19 +18,15 @@ import (
 // of the shared corpus whose kind is read, and holds every value of the
 // corpus's index against what comes out.
 func TestCorpusThroughInspect(t *testing.T) {
-	dir := filepath.Join(shared.Dir(t), "corpus")
 	files, values := 0, 0
-	for _, rec := range readTSV(t, filepath.Join(dir, "index.tsv"))[1:] {
-		path, kind := rec[0], rec[1]
-		if !slices.Contains([]string{"perf-stat", "pidstat", "timehist", "perf-report", "nasty", "mixed"}, kind) {
+	for _, x := range shared.Corpus(t) {
+		if !slices.Contains([]string{"perf-stat", "pidstat", "timehist", "perf-report", "proc-status", "proc-sched", "proc-schedstat", "vmstat", "sar", "nasty", "mixed"}, x.Kind) {
 			continue
 		}
 		var want map[string]any
-		if err := json.Unmarshal([]byte(rec[3]), &want); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		c := &corpusCase{t: t, path: path}
-		c.compare(filepath.Join(dir, path), want)
+		x.Want(t, &want)
+		c := &corpusCase{t: t, path: x.Name}
+		c.compare(x.Path, want)
 		if c.n > 0 {
 			files++
 		}
@@ -42,22 +36,6 @@ func TestCorpusThroughInspect(t *testing.T) {
 	if files < 100 {
 		t.Errorf("only %d captures were compared", files)
 	}
-}
-
-func readTSV(t *testing.T, path string) [][]string {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comma, r.LazyQuotes, r.FieldsPerRecord = '\t', true, -1
-	rows, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
 }
 
 // inspected is the part of the output that the index speaks of.
@@ -80,6 +58,23 @@ type inspected struct {
 		Voluntary   *float64 `json:"voluntary_per_s"`
 		Involuntary *float64 `json:"involuntary_per_s"`
 		Switches    *float64
+		Totals      bool     `json:"since_start"`
+		VolTotal    *float64 `json:"voluntary"`
+		InvolTotal  *float64 `json:"involuntary"`
+		Schedstat   *struct {
+			RunNS  *float64 `json:"run_ns"`
+			WaitNS *float64 `json:"wait_ns"`
+			Slices *float64
+		}
+	}
+	System []struct {
+		Switches *float64
+		Rates    []float64 `json:"switches_per_s"`
+		Average  *float64  `json:"average_per_s"`
+		Forks    *float64  `json:"average_forks_per_s"`
+		Samples  []struct {
+			Forks *float64 `json:"forks_per_s"`
+		}
 	}
 	Stacks []struct {
 		Event      string
@@ -169,7 +164,8 @@ func (c *corpusCase) compare(path string, want map[string]any) {
 
 // known reports whether any key of an expectation is of a kind that is read.
 func (c *corpusCase) known(want map[string]any) bool {
-	for _, k := range []string{"blocks", "interval", "csv_rows", "json_objects", "top_voluntary", "pidstat_top", "events", "summary_switches"} {
+	for _, k := range []string{"blocks", "interval", "csv_rows", "json_objects", "top_voluntary", "pidstat_top", "events", "summary_switches",
+		"tasks", "slices_sum", "nr_switches", "status_voluntary", "cs", "cswch_s", "first_cswch_s", "vmstat_cs", "total_context_switches"} {
 		if _, ok := want[k]; ok {
 			return true
 		}
@@ -179,6 +175,18 @@ func (c *corpusCase) known(want map[string]any) bool {
 }
 
 func (c *corpusCase) key(key string, v any, want map[string]any) {
+	if want["slices_sum"] != nil {
+		c.proc(key, v)
+		return
+	}
+	if want["cswch_s"] != nil || want["first_cswch_s"] != nil {
+		c.sar(key, v)
+		return
+	}
+	if want["cs"] != nil || strings.HasPrefix(key, "vmstat_") || key == "total_context_switches" {
+		c.machine(key, v)
+		return
+	}
 	switch key {
 	case "blocks":
 		c.blocks(v.([]any))
@@ -193,6 +201,9 @@ func (c *corpusCase) key(key string, v any, want map[string]any) {
 		c.top(v, func(i int) *float64 { return c.got.Threads[i].Voluntary })
 	case "top_involuntary":
 		c.top(v, func(i int) *float64 { return c.got.Threads[i].Involuntary })
+	case "tasks", "name", "voluntary", "nonvoluntary", "voluntary_sum", "nonvoluntary_sum", "status_voluntary", "status_nonvoluntary",
+		"nr_switches", "nr_voluntary_switches", "nr_involuntary_switches", "system_ctxt_total", "slices_sum":
+		c.proc(key, v)
 	case "rows", "pidstat_rows", "average_rows", "process_rows", "thread_rows":
 		if want["cs"] == nil && want["note"] == nil {
 			c.rowCount(key, v.(float64))

@@ -15,18 +15,22 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"ctxan/analyze"
 	"ctxan/parse"
+	"ctxan/parse/evidence"
 	"ctxan/parse/symbol"
 	"ctxan/report"
+	"ctxan/report/mask"
 )
 
 // flags are the flags of all commands.
 type flags struct {
 	format, output, color string
-	ascii, quiet          bool
+	ascii, quiet, mask    bool
 	width                 int
 	kallsyms, symfs       string
 	failOn                []string
+	cost, grades          string
 	more                  []string // command lines that say more of the same captures
 	selection             selection
 }
@@ -38,15 +42,18 @@ func (f *flags) addInput(fs *pflag.FlagSet) {
 }
 
 func (f *flags) addOutput(fs *pflag.FlagSet) {
-	fs.StringVar(&f.format, "format", "text", "text, markdown, html or json (inspect: text or json)")
+	fs.StringVar(&f.format, "format", "text", "text, markdown, html, ticket (at most 40 lines of markdown) or json; inspect: text or json")
 	fs.StringVarP(&f.output, "output", "o", "", "write to this file, whole or not at all, instead of standard output")
 	fs.StringVar(&f.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
 	fs.BoolVar(&f.ascii, "ascii", false, "plain ASCII text")
 	fs.IntVar(&f.width, "width", 0, "columns of the text report (default: the terminal's, 80 elsewhere)")
+	fs.BoolVar(&f.mask, "mask", false, "replace host names, users, folders, IP addresses and command arguments, each name by the same word everywhere")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "say nothing on standard error about inputs that could not be used, unless none could")
 }
 
 func (f *flags) addVerdict(fs *pflag.FlagSet) {
+	fs.StringVar(&f.cost, "cost", "", "file with what a switch costs, instead of the built-in table: lines low, high and direct with microseconds")
+	fs.StringVar(&f.grades, "grades", "", "file with the grades, instead of the customary ones: lines of a rate per CPU and a grade, - extreme last")
 	fs.StringSliceVar(&f.failOn, "fail-on", nil, "exit with 1 when the verdict is one of these causes, or the grade is this one or worse (healthy, normal, elevated, severe, extreme)")
 }
 
@@ -67,6 +74,18 @@ func (f *flags) check(formats ...string) error {
 func (f *flags) parseOptions(std stdio) parse.Options {
 	return parse.Options{Select: f.selection.part, Stdin: std.in, Hash: f.format != "text",
 		Symbols: symbol.Options{Kallsyms: f.kallsyms, Symfs: f.symfs}}
+}
+
+// masked replaces the names in what was read, and in what was concluded from it.
+func (f *flags) masked(set *evidence.Set, results ...*analyze.Result) {
+	if !f.mask {
+		return
+	}
+	m := mask.New(set)
+	m.Apply(set)
+	for _, r := range results {
+		m.Apply(r)
+	}
 }
 
 // render tells how to draw for where the output goes.
@@ -106,7 +125,7 @@ func (f *flags) write(std stdio, draw func(io.Writer) error) error {
 		}
 		return nil
 	}
-	if err := f.writeFile(draw); err != nil {
+	if err := writeFile(f.output, draw); err != nil {
 		return &outputError{"-o " + f.output, err}
 	}
 	return nil
@@ -135,8 +154,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (f *flags) writeFile(draw func(io.Writer) error) error {
-	target, mode := f.output, fs.FileMode(0o644)
+func writeFile(target string, draw func(io.Writer) error) error {
+	mode := fs.FileMode(0o644)
 	if real, err := filepath.EvalSymlinks(target); err == nil {
 		target = real
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -19,36 +17,20 @@ func newInspect(f *flags, std stdio) *cobra.Command {
 			if len(args) == 0 {
 				return &usageError{"no capture given", "try: ctxan inspect FILE..."}
 			}
-			if err := f.check("text", "json"); err != nil {
+			if err := f.check(inspectFormats...); err != nil {
 				return err
 			}
 			set, err := f.open(args, std)
 			if err != nil {
 				return err
 			}
+			f.masked(set)
 			return f.write(std, func(w io.Writer) error {
 				if f.format == "json" {
 					return report.InspectJSON(w, set)
 				}
 				return report.InspectText(w, set, f.render(std))
 			})
-		},
-	}
-}
-
-func newVersion(std stdio) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Show the version and how it was built",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				_, err := fmt.Fprintln(std.out, "ctxan (built without module information)")
-				return err
-			}
-			_, err := fmt.Fprintf(std.out, "ctxan %s, %s\n", info.Main.Version, info.GoVersion)
-			return err
 		},
 	}
 }

@@ -87,7 +87,8 @@ func newRoot(std stdio) *cobra.Command {
 	f.addInput(root.PersistentFlags())
 	f.addOutput(root.PersistentFlags())
 	f.addVerdict(root.Flags())
-	root.AddCommand(newInspect(f, std), newVersion(std))
+	root.AddCommand(newInspect(f, std), newExport(f, std), newExplain(f, std), newVersion(std), newMan())
+	complete(root)
 	return root
 }
 

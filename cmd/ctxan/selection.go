@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -25,7 +26,7 @@ func (s *selection) add(fs *pflag.FlagSet) {
 	fs.IntSliceVar(&s.tids, "tid", nil, "of perf.data, only these threads")
 	fs.StringSliceVar(&s.comms, "comm", nil, "of perf.data, only threads of these names")
 	fs.StringVar(&s.cpus, "cpu", "", "of perf.data, only events on these CPUs: 0,2-3")
-	fs.StringVar(&s.time, "time", "", "of perf.data, only events from START,END: seconds as perf script prints them, either may be left out")
+	fs.StringVar(&s.time, "time", "", "of perf.data, only events from START,END: seconds as perf script prints them, either may be left out; or a share of each recording: 10%/2 (the second tenth), 30%-50%")
 }
 
 // check turns the flags into a selection.
@@ -36,8 +37,8 @@ func (s *selection) check() error {
 		return &usageError{fmt.Sprintf("--cpu %s: %v", s.cpus, err), "write --cpu 0,2-3"}
 	}
 	if s.time != "" {
-		if part.From, part.To, err = timeRange(s.time); err != nil {
-			return &usageError{fmt.Sprintf("--time %s: %v", s.time, err), "write --time 7502.5,7503.25 (seconds, as perf script prints them)"}
+		if err := s.checkTime(part); err != nil {
+			return err
 		}
 	}
 	s.part = nil
@@ -45,6 +46,63 @@ func (s *selection) check() error {
 		s.part = part
 	}
 	return nil
+}
+
+func (s *selection) checkTime(part *timeline.Select) (err error) {
+	try := "write --time 7502.5,7503.25 (seconds, as perf script prints them)"
+	if strings.Contains(s.time, "%") {
+		try = "write --time 10%/2 (the second tenth) or --time 30%-50%"
+		part.Share, err = timeShare(s.time)
+	} else {
+		part.From, part.To, err = timeRange(s.time)
+	}
+	if err != nil {
+		return &usageError{fmt.Sprintf("--time %s: %v", s.time, err), try}
+	}
+	return nil
+}
+
+// timeShare reads "10%/2", "30%-50%" or "10%", the first tenth.
+//
+// Syntax: perf_time__percent_parse_str in the kernel's tools/perf/util/time-utils.c,
+// which knows lists of them as well.
+func timeShare(text string) (timeline.Share, error) {
+	if strings.Contains(text, ",") {
+		return timeline.Share{}, fmt.Errorf("only one share can be selected")
+	}
+	lo, hi, span := strings.Cut(text, "-")
+	if span {
+		from, errA := percent(lo)
+		to, errB := percent(hi)
+		if errA == nil && errB == nil && to <= from {
+			errA = fmt.Errorf("it ends before it begins")
+		}
+		return timeline.Share{From: from, To: to}, cmp.Or(errA, errB)
+	}
+	size, nth, slice := strings.Cut(text, "/")
+	step, err := percent(size)
+	n := 1
+	if slice && err == nil {
+		n, err = strconv.Atoi(nth)
+	}
+	const rounding = 1e-9
+	switch to := step * float64(n); {
+	case err != nil:
+		return timeline.Share{}, err
+	case step <= 0 || n < 1 || to > 100+rounding:
+		return timeline.Share{}, fmt.Errorf("that is no part of the recording")
+	default:
+		return timeline.Share{From: step * float64(n-1), To: min(to, 100)}, nil
+	}
+}
+
+func percent(text string) (float64, error) {
+	digits, ok := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if !ok || err != nil || !(v >= 0 && v <= 100) {
+		return 0, fmt.Errorf("%q is no percentage", text)
+	}
+	return v, nil
 }
 
 // maxCPUs is more than any kernel has (NR_CPUS is at most 8192).

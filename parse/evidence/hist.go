@@ -169,12 +169,21 @@ func (h *Histogram) Buckets() []Bucket {
 	if h == nil {
 		return nil
 	}
-	var at [HistBuckets]uint64
-	h.each(func(i int, n uint64) { at[i] += n })
-	var out []Bucket
-	for i, c := range at {
+	if h.counts == nil {
+		few := *h
+		few.spread(few.N)
+		h = &few
+	}
+	filled := 0
+	for _, c := range h.counts {
 		if c > 0 {
-			lo, hi := BucketBounds(i)
+			filled++
+		}
+	}
+	out := make([]Bucket, 0, filled)
+	for i, c := range h.counts {
+		if c > 0 {
+			lo, hi := BucketBounds(int(h.base) + i)
 			out = append(out, Bucket{lo, hi, c})
 		}
 	}

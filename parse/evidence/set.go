@@ -13,6 +13,8 @@ type Set struct {
 	Histograms []TextHistogram
 	Traces     []SchedTrace
 	Waits      []WaitCall
+	Readings   []Reading
+	Settings   []Setting
 }
 
 // Source returns a source by id, or nil.
@@ -40,7 +42,8 @@ func (s *Set) Usable(id int) bool {
 		has(len(s.System), func(i int) int { return s.System[i].Pos.Source }) ||
 		has(len(s.Histograms), func(i int) int { return s.Histograms[i].Pos.Source }) ||
 		has(len(s.Traces), func(i int) int { return s.Traces[i].Pos.Source }) ||
-		has(len(s.Waits), func(i int) int { return s.Waits[i].Pos.Source })
+		has(len(s.Waits), func(i int) int { return s.Waits[i].Pos.Source }) ||
+		has(len(s.Readings), func(i int) int { return s.Readings[i].Pos.Source })
 }
 
 // Builder collects what one source says. It stamps the source on every

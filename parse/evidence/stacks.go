@@ -5,10 +5,12 @@ package evidence
 type Frame struct {
 	Symbol string // as the capture or the symbol table has it, demangled
 	Module string // "[kernel.kallsyms]", or the path of the object
-	Addr   uint64 // as recorded; 0 in text captures that print none
-	Kernel bool
-	File   string // source position, when known
-	Line   int    // 0 where only the file is known
+	// BuildID of the object, lower-case hex; "" where the capture has none.
+	BuildID string
+	Addr    uint64 // as recorded; 0 in text captures that print none
+	Kernel  bool
+	File    string // source position, when known
+	Line    int    // 0 where only the file is known
 	// Inlined: the code lies in the function of the next frame, at the same
 	// address; there was no call.
 	Inlined bool
@@ -23,6 +25,7 @@ const (
 	StackSwitch StackKind = iota // at the task's switch-out
 	StackCPU                     // on the CPU, by a clock or a cycle counter
 	StackOther                   // neither: page faults, another tracepoint, or an event the capture does not name
+	StackOffCPU                  // of a task that was off the CPU; the weight is for how long, in ns
 )
 
 func (k StackKind) String() string {
@@ -31,6 +34,8 @@ func (k StackKind) String() string {
 		return "cpu-samples"
 	case StackOther:
 		return "other"
+	case StackOffCPU:
+		return "off-cpu-time"
 	}
 	return "switches"
 }
@@ -54,7 +59,7 @@ type StackSample struct {
 	State   State
 	Wake    WakeContext
 	Count   uint64  // samples
-	Weight  float64 // switches, or the sum of the periods of CPU samples
+	Weight  float64 // switches, ns of StackOffCPU, or the sum of the periods of CPU samples
 	OffNS   uint64  // off-CPU time that followed, of the OffN switches whose switch-in was seen
 	OffN    uint64
 	DelayNS uint64 // the part of OffNS after the wakeup, where known

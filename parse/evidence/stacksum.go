@@ -8,7 +8,7 @@ import (
 // StackSum is what a table of call chains comes to.
 type StackSum struct {
 	Samples uint64
-	Weight  float64 // switches; of other kinds the samples, not their periods
+	Weight  float64 // switches; ns of StackOffCPU; of other kinds the samples, not their periods
 
 	// UnresolvedPct is the share of Weight whose chain has frames of the kernel,
 	// or of user code, and not one of them has a name. NoChainPct is the share
@@ -41,7 +41,7 @@ func (t *StackTable) Sum() StackSum {
 
 // weight is a sample's weight: CPU samples count, whatever their period.
 func (t *StackTable) weight(sm *StackSample) float64 {
-	if t.Kind == StackSwitch {
+	if t.Kind == StackSwitch || t.Kind == StackOffCPU {
 		return sm.Weight
 	}
 	return float64(sm.Count)

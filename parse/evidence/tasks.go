@@ -95,6 +95,7 @@ type TaskStats struct {
 	WaitNS      Opt[uint64] // switched out until running again: the application-perceived pause, all causes
 	SleepNS     Opt[uint64] // blocked: switched out until woken
 	PreemptNS   Opt[uint64] // runnable after an involuntary switch-out until running again
+	RunDelayNS  Opt[uint64] // runnable and not running, for whatever reason: the kernel's own sum of DelayNS, PreemptNS and FirstWaitNS
 	FirstWaitNS Opt[uint64] // of FirstWaits wakeups before which no switch-out is seen: made, or woken the first time, until running
 	Migrations  Opt[uint64]
 	Wakeups     Opt[uint64]
@@ -104,10 +105,20 @@ type TaskStats struct {
 	OffCPU  *Histogram // per voluntary switch-out, until running again
 	Preempt *Histogram // per involuntary switch-out, until running again
 
-	States   *[NumStates]uint64       // switch-outs by state
-	WakeCtx  *[NumWakeContexts]uint64 // involuntary switch-outs by wake context
-	Kinds    *[NumKinds]uint64        // switch-outs by what followed
-	Wakers   []Waker                  // who woke this task, most often first, at most MaxWakers
+	States     *[NumStates]uint64       // switch-outs by state
+	WakeCtx    *[NumWakeContexts]uint64 // involuntary switch-outs by wake context
+	Kinds      *[NumKinds]uint64        // switch-outs by what followed
+	Gap        *Histogram               // per voluntary switch-out, until the next switch-out; where the capture does not tell when the task came back
+	Preemptors []Preemptor              // who took the CPU from it while it was runnable, most often first, at most MaxPreemptors
+	Wakers     []Waker                  // who woke this task, most often first, at most MaxWakers
+	Bursts     uint64                   // wakeups that came with those of other tasks, MinBurst in all or more, from one CPU between two switches
+	BurstSize  uint64                   // tasks woken in those bursts, summed over Bursts
+	// Of system-wide traces: who held up its waits for a CPU, the longest first,
+	// and for how much of that time another CPU was idle, on which it may not
+	// have been allowed to run.
+	Blame           []Blame
+	IdleElsewhereNS uint64
+
 	MaxDelay Opt[Extreme]
 
 	FirstWaits  uint64
@@ -151,6 +162,26 @@ type SystemRate struct {
 	Pos          Pos
 	CPUs         Opt[int]
 	SwitchesPerS []float64
+	AveragePerS  Opt[float64] // the tool's own average of them
+	AverageForks Opt[float64] // and of the tasks made, per second
+
+	// Samples has what else the tool printed of each interval, in the same
+	// order; empty where it printed nothing else. A tool that prints no switch
+	// rates has samples only.
+	Samples []SystemSample
+}
+
+// SystemSample is one row of a tool that samples the whole machine.
+type SystemSample struct {
+	Line           int
+	SinceBoot      bool // a mean since boot: vmstat's first row
+	InterruptsPerS Opt[float64]
+	ForksPerS      Opt[float64] // tasks made
+	Runnable       Opt[float64] // tasks running or waiting for a CPU, at that moment
+	Blocked        Opt[float64] // tasks in uninterruptible sleep
+	Idle           Opt[float64] // shares of the CPUs' time
+	IOWait         Opt[float64]
+	Steal          Opt[float64]
 }
 
 // Series is the number of switches over the capture's time in equal steps.

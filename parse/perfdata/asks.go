@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/perfdata/wire"
@@ -20,6 +21,7 @@ type askPlan struct {
 	kind evidence.WaitKind
 
 	addr, op, limit askField // futex: uaddr, op, utime; poll: the time limit
+	call            string   // of futex calls that are one operation each
 	millis          bool     // limit is in milliseconds, not a pointer to a time
 	function        askField // timers
 	expires, soft   askField
@@ -28,14 +30,20 @@ type askPlan struct {
 
 type askField struct{ off, size int }
 
+// of reads the field, 0 where the tracepoint lacks it.
 func (f askField) of(raw []byte) uint64 {
-	if f.size == 4 {
+	switch f.size {
+	case 0:
+		return 0
+	case 4:
 		return uint64(le.Uint32(raw[f.off:]))
 	}
 	return le.Uint64(raw[f.off:])
 }
 
 // asks are the tracepoints that are read, with the field that holds the limit.
+// Of the calls that took the place of futex in Linux 6.7, those that take a list
+// of futexes have it in user memory, so that none of them is known.
 //
 // Source: the system calls' arguments in the kernel's include/linux/syscalls.h,
 // and include/trace/events/timer.h.
@@ -53,6 +61,10 @@ var asks = map[string]struct {
 	"syscalls:sys_enter_select":          {evidence.WaitPoll, "tvp"},
 	"syscalls:sys_enter_pselect6":        {evidence.WaitPoll, "tsp"},
 	"syscalls:sys_enter_futex":           {evidence.WaitFutex, "utime"},
+	"syscalls:sys_enter_futex_wait":      {evidence.WaitFutex, "timeout"},
+	"syscalls:sys_enter_futex_waitv":     {evidence.WaitFutex, "timeout"},
+	"syscalls:sys_enter_futex_wake":      {evidence.WakeFutex, ""},
+	"syscalls:sys_enter_futex_requeue":   {evidence.WakeFutex, ""},
 	"timer:hrtimer_start":                {evidence.WaitTimer, ""},
 }
 
@@ -74,8 +86,8 @@ func (e *event) planAsk(f *wire.Format) bool {
 		plan.millis = a.kind == evidence.WaitPoll && (a.limit == "timeout_msecs" || f.Name != "sys_enter_epoll_pwait2" && a.limit == "timeout")
 	}
 	switch a.kind {
-	case evidence.WaitFutex:
-		plan.addr, plan.op = p.word("uaddr"), p.word("op")
+	case evidence.WaitFutex, evidence.WakeFutex:
+		p.futex(plan)
 	case evidence.WaitTimer:
 		plan.function, plan.expires, plan.soft = p.word("function"), p.word("expires"), p.word("softexpires")
 		const clockMonotonic = 1
@@ -90,6 +102,18 @@ func (e *event) planAsk(f *wire.Format) bool {
 		e.rawAt = e.layout.Fixed + size + 4
 	}
 	return true
+}
+
+// futex takes the fields of a futex call.
+func (p *planner) futex(plan *askPlan) {
+	switch call := strings.TrimPrefix(p.f.Name, "sys_enter_"); call {
+	case "futex":
+		plan.addr, plan.op = p.word("uaddr"), p.word("op")
+	case "futex_wait", "futex_wake":
+		plan.addr, plan.call = p.word("uaddr"), call
+	default:
+		plan.call = call
+	}
 }
 
 // word returns a field of 4 or 8 bytes.
@@ -175,7 +199,7 @@ func (p *askPlan) read(raw []byte, now uint64) askEvent {
 	case p.limit.size > 0 && p.limit.of(raw) == 0:
 		a.asked = askForever
 	}
-	if p.kind == evidence.WaitFutex {
+	if p.kind == evidence.WaitFutex || p.kind == evidence.WakeFutex {
 		a.addr, a.op = p.addr.of(raw), int32(p.op.of(raw))
 	}
 	return a
@@ -248,7 +272,7 @@ func (c *askCounts) count(ev *timeline.Event) {
 		}
 		w = &evidence.WaitCall{Event: e.info.Name, Kind: e.ask.kind, Addr: a.addr, Task: evidence.Task{PID: int(ev.PID), TID: int(ev.TID)}}
 		w.Pos.Offset = ev.Off
-		if w.Kind == evidence.WaitFutex {
+		if w.Op = e.ask.call; w.Op == "" && w.Kind == evidence.WaitFutex {
 			w.Op, w.Kind = futexOp(a.op)
 		}
 		c.rows[key] = w

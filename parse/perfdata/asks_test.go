@@ -67,6 +67,10 @@ func (p *printed) sum(s *sums) {
 		if p.args["tsp"] != 0 {
 			s.timed++
 		}
+	case strings.Contains(p.event, "futex_wait"):
+		if p.args["timeout"] != 0 {
+			s.timed++
+		}
 	case strings.HasSuffix(p.event, "poll") || strings.HasSuffix(p.event, "epoll_wait"):
 		switch ms := int32(p.args["timeout"] + p.args["timeout_msecs"]); {
 		case ms == 0:
@@ -84,7 +88,23 @@ func askKeyOf(event string, tid, pid int, op string, addr uint64) string {
 
 // TestAsks compares what tasks ask to wait for with the events that perf printed.
 func TestAsks(t *testing.T) {
-	text := string(gunzip(t, filepath.Join(recordings, "perf-6.1-waits.txt.gz")))
+	c := &checker{t: t}
+	for name, least := range map[string]int{"perf-6.1-waits": 80, "perf-6.1-futex2": 25} {
+		t.Run(name, func(t *testing.T) {
+			c.t = t
+			before := c.total
+			checkAsks(c, name)
+			if c.total-before < least {
+				t.Errorf("%d values", c.total-before)
+			}
+		})
+	}
+	t.Logf("%d values, %d right", c.total, c.right)
+}
+
+func checkAsks(c *checker, name string) {
+	t := c.t
+	text := string(gunzip(t, filepath.Join(recordings, name+".txt.gz")))
 	want := map[string]*sums{}
 	for _, p := range readPrinted(t, text) {
 		key := askKeyOf(p.event, p.tid, p.pid, "", 0)
@@ -96,18 +116,19 @@ func TestAsks(t *testing.T) {
 		case "syscalls:sys_enter_futex":
 			op, _ := futexOp(int32(p.args["op"]))
 			key = askKeyOf(p.event, p.tid, p.pid, op, p.args["uaddr"])
+		case "syscalls:sys_enter_futex_wait", "syscalls:sys_enter_futex_wake", "syscalls:sys_enter_futex_waitv", "syscalls:sys_enter_futex_requeue":
+			key = askKeyOf(p.event, p.tid, p.pid, p.event[len("syscalls:sys_enter_"):], p.args["uaddr"])
 		}
 		if want[key] == nil {
 			want[key] = &sums{}
 		}
 		p.sum(want[key])
 	}
-	fx := readFixture(t, filepath.Join(recordings, "perf-6.1-waits.data"), Options{})
+	fx := readFixture(t, filepath.Join(recordings, name+".data"), Options{})
 	if fx.err != nil {
 		t.Fatal(fx.err)
 	}
 	got := askSums(fx.set.Waits)
-	c := &checker{t: t}
 	for key, w := range want {
 		if got[key] == nil {
 			t.Errorf("%s: not found", key)
@@ -119,15 +140,17 @@ func TestAsks(t *testing.T) {
 		c.equal(key+" asked", got[key].asked, w.asked)
 		c.equal(key+" slack", got[key].slack, w.slack)
 	}
-	if len(got) != len(want) || c.total < 80 {
-		t.Errorf("%d rows, want %d; %d values", len(got), len(want), c.total)
+	if len(got) != len(want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
 	for _, w := range fx.set.Waits {
 		if w.Task.Comm != "python3" {
 			t.Errorf("%+v", w)
 		}
+		if wakes := strings.Contains(w.Op, "wake") || strings.Contains(w.Op, "requeue") || strings.Contains(w.Op, "WAKE"); wakes && w.Kind != evidence.WakeFutex {
+			t.Errorf("%s is of kind %s", w.Op, w.Kind)
+		}
 	}
-	t.Logf("%d values, %d right", c.total, c.right)
 }
 
 // askSums adds the rows up, timers of all functions of a task together.
@@ -135,7 +158,7 @@ func askSums(rows []evidence.WaitCall) map[string]*sums {
 	out := map[string]*sums{}
 	for _, w := range rows {
 		key := askKeyOf(w.Event, w.Task.TID, w.Task.PID, "", 0)
-		if strings.HasSuffix(w.Event, "futex") {
+		if strings.Contains(w.Event, "futex") {
 			key = askKeyOf(w.Event, w.Task.TID, w.Task.PID, w.Op, w.Addr)
 		}
 		s := out[key]
@@ -159,10 +182,6 @@ func askSums(rows []evidence.WaitCall) map[string]*sums {
 // TestAskValues changes one field of all samples of an event: what is said of
 // it must change.
 func TestAskValues(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(recordings, "perf-6.1-waits.data"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	read := func(data []byte) []evidence.WaitCall {
 		set := &evidence.Set{}
 		if err := Read(Input{R: bytes.NewReader(data), Size: int64(len(data))}, set.NewBuilder("test", Format), Options{}); err != nil {
@@ -179,7 +198,6 @@ func TestAskValues(t *testing.T) {
 		}
 		return s
 	}
-	want := read(data)
 	for _, c := range []struct {
 		event string
 		at    int // in the raw data
@@ -188,13 +206,22 @@ func TestAskValues(t *testing.T) {
 		{"timer:hrtimer_start", 16, 1}, {"timer:hrtimer_start", 24 + 2, 1}, {"timer:hrtimer_start", 32 + 2, 1}, {"timer:hrtimer_start", 32 + 7, 0x10},
 		{"timer:hrtimer_start", 2, 0x08}, // common_flags: a hard interrupt
 		{"syscalls:sys_enter_futex", 16, 4}, {"syscalls:sys_enter_futex", 24, 8}, {"syscalls:sys_enter_futex", 40, 1},
+		{"syscalls:sys_enter_futex_wait", 16, 4}, {"syscalls:sys_enter_futex_wait", 48, 0}, {"syscalls:sys_enter_futex_waitv", 40, 0},
+		{"syscalls:sys_enter_futex_wake", 17, 1}, {"syscalls:sys_enter_futex_requeue", 2, 0x10},
 		{"syscalls:sys_enter_epoll_wait", 40, 2}, {"syscalls:sys_enter_poll", 32, 1}, {"syscalls:sys_enter_pselect6", 48 + 5, 0x7f},
 	} {
-		changed := bytes.Clone(data)
+		name := "perf-6.1-waits.data"
+		if strings.Contains(c.event, "futex_") {
+			name = "perf-6.1-futex2.data"
+		}
+		data, err := os.ReadFile(filepath.Join(recordings, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, changed := read(data), bytes.Clone(data)
 		n := eachRaw(t, changed, c.event, func(raw []byte) {
-			raw[c.at] ^= c.value
-			if c.event == "syscalls:sys_enter_pselect6" {
-				clear(raw[48:56])
+			if raw[c.at] ^= c.value; c.value == 0 || c.event == "syscalls:sys_enter_pselect6" {
+				clear(raw[c.at&^7 : c.at&^7+8])
 			}
 		})
 		if got := say(read(changed), c.event); n == 0 || got == say(want, c.event) {

@@ -24,14 +24,20 @@ type capture struct {
 	buildIDs []wire.BuildID
 	host     evidence.Host
 	clock    clockPair
-	version  string
-	cmdline  []string
+
+	sampleTime [2]uint64 // of the first and the last sample; 0: the file does not say
+
+	version string
+	cmdline []string
 
 	dataFrom, dataTo int64     // where the records are
 	segments         []segment // all of the records: those, and the parts
 	compressed       bool      // some of them, or so the file says
 	spool            *os.File  // the unpacked records; nil when none were compressed
 	packed           map[wire.Type]uint64
+
+	deferred *deferred // user parts of call chains; nil: they are in the samples
+	defers   bool      // a record with one was seen at the beginning
 
 	threads    []int // of THREAD_MAP; nil when the file has none
 	perThread  bool  // ring buffers belong to threads, not to CPUs
@@ -97,7 +103,12 @@ func (c *capture) start() error {
 	}
 	c.nameEvents()
 	c.join()
-	return nil
+	if len(c.segments) > 1 {
+		c.trySamples(c.partSamples())
+	}
+	var err error
+	c.deferred, err = c.readDeferred()
+	return err
 }
 
 // close gives back the room of the unpacked records.
@@ -243,9 +254,6 @@ func (c *capture) readFeatures(h *wire.Header) error {
 		if sec.Offset > uint64(c.in.Size) || sec.Size > uint64(c.in.Size)-sec.Offset {
 			whole = false
 		}
-		if f == wire.FeatCompressed {
-			c.compressed = true
-		}
 		if !wanted(f) {
 			continue
 		}
@@ -263,7 +271,7 @@ func (c *capture) readFeatures(h *wire.Header) error {
 
 // wanted reports whether feature makes use of a feature.
 func wanted(f wire.Feature) bool {
-	return f <= wire.FeatEventDesc || f == wire.FeatClockData
+	return f <= wire.FeatEventDesc || f == wire.FeatClockData || f == wire.FeatSampleTime || f == wire.FeatCompressed
 }
 
 // feature takes what a feature says; b may be cut.
@@ -295,6 +303,12 @@ func (c *capture) feature(f wire.Feature, b []byte) {
 		c.cmdline = r.Strings()
 	case wire.FeatEventDesc:
 		err = c.eventDesc(b)
+	case wire.FeatCompressed:
+		// perf stat record has all features, also this one, of kind none.
+		_, kind := r.U32(), r.U32()
+		c.compressed = kind != 0
+	case wire.FeatSampleTime:
+		c.sampleTime = [2]uint64{r.U64(), r.U64()}
 	case wire.FeatClockData:
 		c.clock = clockPair{ok: r.U32() > 0, id: int32(r.U32()), wall: r.U64(), at: r.U64()}
 	}

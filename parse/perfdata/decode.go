@@ -100,7 +100,11 @@ func (d *decoder) Decode(from, to int64, last *uint64, dst []timeline.Event) ([]
 		if size < wire.HeaderSize {
 			return dst, to, nil
 		}
-		dst = d.record(block[at:at+size:at+size], from+int64(at), last, dst)
+		rec := block[at : at+size : at+size]
+		if d.swap != nil {
+			d.swap.Record(rec)
+		}
+		dst = d.record(rec, from+int64(at), last, dst)
 		at += size
 	}
 	if len(block)-at < wire.HeaderSize && from+int64(len(block)) >= to {
@@ -133,13 +137,11 @@ func (d *decoder) read(from, to int64, want int) ([]byte, error) {
 	return b, nil
 }
 
-// record appends the event of a record, if it is one.
+// record appends the event of a record, if it is one. It is in the order of
+// bytes of this program's files: little-endian.
 func (d *decoder) record(rec []byte, off int64, last *uint64, dst []timeline.Event) []timeline.Event {
-	if d.swap != nil {
-		d.swap.Record(rec)
-	}
 	if wire.Type(le.Uint32(rec)) == wire.RecSample {
-		return d.sample(rec, off, last, dst)
+		return d.sample(d.schema.eventOf(rec), rec, off, last, dst)
 	}
 	return d.other(rec, off, last, dst)
 }
@@ -152,14 +154,32 @@ var (
 	errCPU      = fmt.Errorf("CPU number above %d", maxCPU)
 )
 
-// sample decodes a sample. It is the hot path of the reader: every field is
-// at an offset that was computed beforehand.
-func (d *decoder) sample(rec []byte, off int64, last *uint64, dst []timeline.Event) []timeline.Event {
-	e := d.schema.eventOf(rec)
+// sample decodes a sample of an event: nil when the file does not describe it.
+// Every field is at an offset that was computed beforehand.
+func (d *decoder) sample(e *event, rec []byte, off int64, last *uint64, dst []timeline.Event) []timeline.Event {
 	if e == nil {
 		d.drops.add(off, errNoEvent)
 		return dst
 	}
+	if e.hot == nil {
+		return d.anySample(e, rec, off, last, dst)
+	}
+	n := len(dst)
+	dst = dst[:n+1]
+	t := d.hot(e.hot, rec, off, &dst[n])
+	if t == 0 {
+		return d.anySample(e, rec, off, last, dst[:n])
+	}
+	d.count(e, t)
+	*last = t
+	if e.kind == timeline.KindWakeup && n > 0 && join(&dst[n-1], &dst[n]) {
+		return dst[:n]
+	}
+	return dst
+}
+
+// anySample decodes a sample of any event.
+func (d *decoder) anySample(e *event, rec []byte, off int64, last *uint64, dst []timeline.Event) []timeline.Event {
 	l := &e.layout
 	if len(rec) < l.Fixed {
 		d.drops.add(off, errShortRec)
@@ -169,13 +189,16 @@ func (d *decoder) sample(rec []byte, off int64, last *uint64, dst []timeline.Eve
 	if l.Time >= 0 {
 		t := le.Uint64(rec[l.Time:])
 		if t >= timeline.MaxTime {
-			d.drops.add(off, errTime)
-			return dst
+			if !e.atEnd(rec) {
+				d.drops.add(off, errTime)
+				return dst
+			}
+			t = 0
 		}
 		if t != 0 {
 			*last = t
 		}
-		if t-d.first > d.last-d.first { // outside of what was seen
+		if t-d.first > d.last-d.first {
 			d.widen(t)
 		}
 	}
@@ -202,8 +225,13 @@ func (d *decoder) sample(rec []byte, off int64, last *uint64, dst []timeline.Eve
 			return dst[:n]
 		}
 		return dst
+	case kindOffCPU:
+		if !d.offCPU(e, rec, ev) {
+			return dst[:n]
+		}
+		return dst
 	default:
-		if !d.tracepoint(e, rec, ev) {
+		if !d.tracepoint(e, rec, off, ev) {
 			return dst[:n]
 		}
 	}
@@ -211,6 +239,14 @@ func (d *decoder) sample(rec []byte, off int64, last *uint64, dst []timeline.Eve
 		ev.Stack = d.chain(e, rec, off)
 	}
 	return dst
+}
+
+// count counts a sample with a time.
+func (d *decoder) count(e *event, t uint64) {
+	e.samples++
+	if t-d.first > d.last-d.first { // outside of what was seen
+		d.widen(t)
+	}
 }
 
 func (d *decoder) widen(t uint64) {
@@ -245,67 +281,75 @@ func (d *decoder) clockSample(e *event, rec []byte, ev *timeline.Event) {
 
 // tracepoint takes the fields of a scheduler tracepoint. It reports false for
 // a sample that is dropped.
-func (d *decoder) tracepoint(e *event, rec []byte, ev *timeline.Event) bool {
+//
+// Here and in what it calls, nothing is read of the event that is being made:
+// its memory is on its way into the cache, and a read would wait for it.
+func (d *decoder) tracepoint(e *event, rec []byte, off int64, ev *timeline.Event) bool {
 	raw, ok := e.raw(rec)
 	if !ok {
-		d.drops.add(ev.Off, errRaw)
+		d.drops.add(off, errRaw)
 		return false
 	}
 	f := &e.f
+	var flags uint8
 	if f.flags >= 0 && raw[f.flags]&(traceHardIRQ|traceSoftIRQ) != 0 {
-		ev.Flags = timeline.FlagIRQ
+		flags = timeline.FlagIRQ
 	}
 	pid := int32(le.Uint32(raw[f.pid:]))
+	tid := int32(-1) // whom the sample's own ids are about
+	if e.layout.TID >= 0 {
+		tid = int32(le.Uint32(rec[e.layout.TID+4:]))
+	}
+	task := pid
 	if e.kind == timeline.KindSwitch {
 		d.switched(e, raw, pid, ev)
 	} else {
-		if !d.woken(e, raw, rec, pid, ev) {
+		if f.success >= 0 && le.Uint32(raw[f.success:]) == 0 {
 			return false
 		}
+		if task = tid; f.current >= 0 {
+			task = int32(le.Uint32(raw[f.current:]))
+		}
+		d.woken(e, raw, pid, ev)
 	}
-	if e.layout.TID >= 0 {
-		// In a PID namespace of the recorder the sample's ids are others.
-		if p := rec[e.layout.TID:]; int32(le.Uint32(p[4:])) == ev.TID {
-			if ev.PID = int32(le.Uint32(p)); ev.PID >= 0 {
-				ev.Flags |= timeline.FlagHasPID
-			}
+	ev.TID = task
+	if tid == task && e.layout.TID >= 0 { // in a PID namespace of the recorder the sample's ids are others
+		own := int32(le.Uint32(rec[e.layout.TID:]))
+		ev.PID = own
+		if own >= 0 {
+			flags |= timeline.FlagHasPID
 		}
 	}
+	ev.Flags = flags
 	return true
 }
 
 func (d *decoder) switched(e *event, raw []byte, pid int32, ev *timeline.Event) {
 	f := &e.f
-	ev.TID, ev.Other = pid, int32(le.Uint32(raw[f.otherPID:]))
+	next := int32(le.Uint32(raw[f.otherPID:]))
+	ev.Other = next
 	ev.State = e.states.of(e.prevState(raw))
 	if f.comm >= 0 && f.otherComm >= 0 {
-		ev.Comm = d.comms.id(ev.TID, raw[f.comm:f.comm+commBytes])
-		ev.OtherComm = d.comms.id(ev.Other, raw[f.otherComm:f.otherComm+commBytes])
+		ev.Comm = d.comms.id(pid, raw[f.comm:f.comm+commBytes])
+		ev.OtherComm = d.comms.id(next, raw[f.otherComm:f.otherComm+commBytes])
 	}
 }
 
-// woken takes a wakeup or a migration: of whom, by whom.
-func (d *decoder) woken(e *event, raw, rec []byte, pid int32, ev *timeline.Event) bool {
+// woken takes a wakeup or a migration: of whom, to where.
+func (d *decoder) woken(e *event, raw []byte, pid int32, ev *timeline.Event) {
 	f := &e.f
-	if f.success >= 0 && le.Uint32(raw[f.success:]) == 0 {
-		return false
-	}
-	ev.Other, ev.TID = pid, -1
-	if f.current >= 0 {
-		ev.TID = int32(le.Uint32(raw[f.current:]))
-	} else if e.layout.TID >= 0 {
-		ev.TID = int32(le.Uint32(rec[e.layout.TID+4:]))
-	}
+	ev.Other = pid
 	if f.comm >= 0 {
 		ev.OtherComm = d.comms.id(pid, raw[f.comm:f.comm+commBytes])
 	}
+	var arg uint64
 	if f.cpu >= 0 {
-		ev.Arg = uint64(le.Uint32(raw[f.cpu:]))
+		arg = uint64(le.Uint32(raw[f.cpu:]))
 	}
 	if f.toCPU >= 0 {
-		ev.Arg = ev.Arg<<32 | uint64(le.Uint32(raw[f.toCPU:]))
+		arg = arg<<32 | uint64(le.Uint32(raw[f.toCPU:]))
 	}
-	return true
+	ev.Arg = arg
 }
 
 // chain interns the call chain of a sample.
@@ -315,5 +359,5 @@ func (d *decoder) chain(e *event, rec []byte, off int64) uint32 {
 		d.drops.add(off, fmt.Errorf("call chain: %w", err))
 		return 0
 	}
-	return d.chains.id(rec[at+8 : at+8+8*nr])
+	return d.chains.of(e, rec, at+8, nr)
 }

@@ -30,8 +30,9 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(2*g.perRound), "ns/sample")
 }
 
-// BenchmarkIndex walks over the records of the same and cuts it into runs.
-func BenchmarkIndex(b *testing.B) {
+// BenchmarkWalk goes over the records of the same, cuts them into runs, decodes
+// them and throws the events away.
+func BenchmarkWalk(b *testing.B) {
 	g := gen{cpus: 1, rounds: 1, perRound: 50_000}
 	file := g.write(b)
 	c, err := open(Input{R: bytes.NewReader(file), Size: int64(len(file)), Name: "memory"})
@@ -39,13 +40,17 @@ func BenchmarkIndex(b *testing.B) {
 		b.Fatal(err)
 	}
 	r := &reader{capture: c, schema: newSchema(c)}
+	dec := newDecoder(c, r.schema, &timeline.Names{})
 	b.SetBytes(c.dataTo - c.dataFrom)
 	b.ReportAllocs()
 	for b.Loop() {
-		ix := &index{r: r, s: r.schema, add: func([]timeline.Run, uint64) error { return nil }}
-		ix.buf = make([]byte, indexBlock)
-		ix.pos, ix.to = c.dataFrom, c.dataTo
-		if err := ix.segment(); err != nil {
+		o := timeline.NewOrder(dec, func([]timeline.Event) error { return nil }, timeline.OrderOptions{CPUs: 1})
+		w := &walker{r: r, s: r.schema, dec: dec, in: o.Intake(), pos: c.dataFrom, to: c.dataTo}
+		if err := w.segment(); err != nil {
+			b.Fatal(err)
+		}
+		w.in.Keep(w.dst)
+		if _, err := o.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}

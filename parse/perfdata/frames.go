@@ -1,6 +1,9 @@
 package perfdata
 
 import (
+	"encoding/hex"
+	"fmt"
+
 	"ctxan/parse/evidence"
 	"ctxan/parse/perfdata/wire"
 	"ctxan/parse/symbol"
@@ -16,8 +19,14 @@ type frames struct {
 	kernel symbol.Mapping // the kernel's own mapping
 
 	cache map[frameKey][]evidence.Frame
+	ids   map[string]string // build-ids as hex
 	out   []evidence.Frame
+	over  int // frames beyond the limit
 }
+
+// maxFrames bounds the distinct frames that are told apart, at some 500 bytes
+// each with what tables keep of them. Recordings have some ten thousands.
+const maxFrames = 1 << 17
 
 // frameKey is an address in a space; for kernel addresses space is 0. ret
 // marks return addresses.
@@ -28,7 +37,7 @@ type frameKey struct {
 }
 
 func newFrames(r *reader, s *spaces, d *decoder) *frames {
-	f := &frames{r: r, spaces: s, chains: d.chains, files: newMapFiles(r.capture, d.paths), cache: map[frameKey][]evidence.Frame{}}
+	f := &frames{r: r, spaces: s, chains: d.chains, files: newMapFiles(r.capture, d.paths), cache: map[frameKey][]evidence.Frame{}, ids: map[string]string{}}
 	for i := range s.kernel {
 		if m := f.files.mapping(&s.kernel[i], -1); isKernelMap(m.Path) {
 			f.kernel = m
@@ -36,6 +45,9 @@ func newFrames(r *reader, s *spaces, d *decoder) *frames {
 	}
 	if f.r.opt.Symbols != nil {
 		f.files.thisHost = f.r.opt.Symbols.IsThisHost(r.host, f.kernel.BuildID)
+	}
+	if err := f.checkKernel(); err != nil {
+		r.warn("looking for switches to check the kernel symbols by: %v", err)
 	}
 	return f
 }
@@ -147,6 +159,10 @@ func (f *frames) resolve(k frameKey, kernel bool) []evidence.Frame {
 	if fr, ok := f.cache[k]; ok {
 		return fr
 	}
+	if len(f.cache) >= maxFrames {
+		f.over++
+		return []evidence.Frame{{Kernel: kernel, Why: symbol.WhyLimit}}
+	}
 	var fr []evidence.Frame
 	if kernel {
 		fr = []evidence.Frame{f.kernelFrame(k)}
@@ -158,6 +174,13 @@ func (f *frames) resolve(k frameKey, kernel bool) []evidence.Frame {
 	}
 	f.cache[k] = fr
 	return fr
+}
+
+// report says what was left out.
+func (f *frames) report(b *evidence.Builder) {
+	if f.over > 0 {
+		b.Warn(fmt.Sprintf("%d frames are not told apart, as the file holds more than %d different ones", f.over, maxFrames))
+	}
 }
 
 // lookup is the address whose function is meant: a return address may already
@@ -182,9 +205,21 @@ func (f *frames) kernelFrame(k frameKey) evidence.Frame {
 		m.Kernel = true
 	}
 	if f.r.opt.Symbols == nil {
-		return evidence.Frame{Module: m.Path, Kernel: true, Why: symbol.WhyNoKernelSymbols}
+		return evidence.Frame{Module: m.Path, BuildID: f.hexID(m.BuildID), Kernel: true, Why: symbol.WhyNoKernelSymbols}
 	}
-	return f.r.opt.Symbols.Kernel(m, k.lookup(), f.r.host)
+	fr := f.r.opt.Symbols.Kernel(m, k.lookup(), f.r.host)
+	fr.BuildID = f.hexID(m.BuildID)
+	return fr
+}
+
+// hexID is a build-id as a frame has it, made once.
+func (f *frames) hexID(id []byte) string {
+	s, ok := f.ids[string(id)]
+	if !ok {
+		s = hex.EncodeToString(id)
+		f.ids[string(id)] = s
+	}
+	return s
 }
 
 func (f *frames) userFrames(k frameKey) []evidence.Frame {
@@ -201,7 +236,11 @@ func (f *frames) userFrames(k frameKey) []evidence.Frame {
 	}
 	m := f.files.mapping(found, int(sp.pid))
 	if f.r.opt.Symbols == nil {
-		return []evidence.Frame{{Module: m.Path, Why: symbol.WhyMissing}}
+		return []evidence.Frame{{Module: m.Path, BuildID: f.hexID(m.BuildID), Why: symbol.WhyMissing}}
 	}
-	return f.r.opt.Symbols.User(m, k.lookup())
+	fr := f.r.opt.Symbols.User(m, k.lookup())
+	for i := range fr {
+		fr[i].BuildID = f.hexID(m.BuildID)
+	}
+	return fr
 }

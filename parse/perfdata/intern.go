@@ -32,13 +32,17 @@ type commSlot struct {
 
 // id interns the 16 bytes of a task's name.
 func (c *comms) id(tid int32, b []byte) uint32 {
-	lo, hi := le.Uint64(b), le.Uint64(b[8:])
 	s := &c.cache[uint32(tid)%commSlots]
-	if s.lo == lo && s.hi == hi && s.tid == tid && s.id != 0 {
-		return s.id
+	if s.lo == le.Uint64(b) && s.hi == le.Uint64(b[8:]) && s.tid == tid {
+		return s.id // of a slot not used yet: 0, for no name of task 0
 	}
+	return c.newName(tid, b)
+}
+
+// newName is id for a task that had another name before.
+func (c *comms) newName(tid int32, b []byte) uint32 {
 	id := c.intern(untilNUL(b[:commBytes]))
-	*s = commSlot{lo, hi, tid, id}
+	c.cache[uint32(tid)%commSlots] = commSlot{le.Uint64(b), le.Uint64(b[8:]), tid, id}
 	return id
 }
 
@@ -137,6 +141,11 @@ func (c *chains) id(b []byte) uint32 {
 		w = append(w, v)
 	}
 	c.tmp = w
+	return c.intern(w)
+}
+
+// intern interns a chain. It keeps a copy.
+func (c *chains) intern(w []uint64) uint32 {
 	if len(w) == 0 {
 		return 0
 	}

@@ -25,7 +25,7 @@ func (t *tape) Events(b []timeline.Event) error {
 }
 
 // inFileOrder decodes a file from front to back, without the order.
-func inFileOrder(tb testing.TB, path string) []timeline.Event {
+func inFileOrder(tb testing.TB, path string, tune ...func(*schema)) []timeline.Event {
 	tb.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,6 +42,9 @@ func inFileOrder(tb testing.TB, path string) []timeline.Event {
 	}
 	defer c.close()
 	s := newSchema(c)
+	for _, f := range tune {
+		f(s)
+	}
 	d := newDecoder(c, s, &timeline.Names{})
 	var out []timeline.Event
 	var last uint64
@@ -87,6 +90,9 @@ func TestOrderOfFixtures(t *testing.T) {
 			want := slices.DeleteFunc(inFileOrder(t, path), isDescribing)
 			slices.SortStableFunc(want, func(a, b timeline.Event) int { return cmp.Compare(a.Time, b.Time) })
 			have := slices.DeleteFunc(got.events, isDescribing)
+			if a, b := apart(&have), apart(&want); a != b {
+				t.Errorf("%d sched_waking, want %d", a, b)
+			}
 			if len(have) != len(want) {
 				t.Fatalf("%d events, want %d", len(have), len(want))
 			}
@@ -99,6 +105,55 @@ func TestOrderOfFixtures(t *testing.T) {
 		})
 	}
 	t.Logf("%d events in order", total)
+}
+
+// apart takes out the sched_waking events, and returns how many there were with
+// those that are joined to their sched_wakeup: which ones are, depends on where
+// buffers end.
+func apart(evs *[]timeline.Event) int {
+	n := 0
+	*evs = slices.DeleteFunc(*evs, func(e timeline.Event) bool {
+		if e.Kind == timeline.KindWaking || e.Flags&timeline.FlagWaking != 0 {
+			n++
+		}
+		return e.Kind == timeline.KindWaking
+	})
+	return n
+}
+
+// TestHot decodes all samples of all fixtures on the fast path and without it.
+func TestHot(t *testing.T) {
+	dir := local(t)
+	hot := 0
+	for _, name := range truthFixtures(t, dir) {
+		path := filepath.Join(dir, name, "perf.data")
+		fast := inFileOrder(t, path, func(s *schema) {
+			for _, e := range s.events {
+				if e.hot != nil {
+					hot++
+				}
+			}
+		})
+		slow := inFileOrder(t, path, func(s *schema) {
+			for _, e := range s.events {
+				e.hot = nil
+			}
+		})
+		apart(&fast)
+		apart(&slow)
+		for i := range fast {
+			fast[i].Flags &^= timeline.FlagWaking
+			if fast[i].Kind == timeline.KindWakeup {
+				fast[i].Arg &= 0xffffffff
+			}
+		}
+		if !slices.Equal(fast, slow) {
+			t.Errorf("%s: %d events on the fast path, %d without it, or others", name, len(fast), len(slow))
+		}
+	}
+	if hot < 20 {
+		t.Errorf("only %d events of the fixtures take the fast path", hot)
+	}
 }
 
 // isDescribing tells events without a place in time of their own.

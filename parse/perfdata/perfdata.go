@@ -62,6 +62,7 @@ type Options struct {
 	Names   *timeline.Names  // of the events' comms, for Sinks; nil: made by Read
 	Stats   *Stats           // filled when not nil
 	Select  *timeline.Select // the part to read; nil: all
+	Watch   timeline.Watcher // is told of every stint and wakeup; nil: nobody is
 }
 
 // Stats count what a file holds.
@@ -101,6 +102,9 @@ func Read(in Input, b *evidence.Builder, opt Options) (err error) {
 		names = &timeline.Names{}
 	}
 	r := &reader{capture: c, names: names, opt: opt}
+	if err := r.resolveShare(); err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
 	r.describe(b.Source())
 	err = r.stream()
 	if r.spaces != nil {

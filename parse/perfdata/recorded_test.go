@@ -195,6 +195,9 @@ func TestTarget(t *testing.T) {
 		"perf sched record -- sleep 1":                 {Kind: evidence.TargetSystem},
 		"perf record -G app -e cycles -a":              {Kind: evidence.TargetCgroup, Name: "app"},
 		"perf record":                                  {},
+		"perf stat record -o x.data -I 20 -e a,b sh w": {Kind: evidence.TargetCommand, Name: "sh w"},
+		"perf stat -r 3 -x, -p 7 -e a record":          {Kind: evidence.TargetProcess, IDs: []int{7}},
+		"perf stat record -a -I 100 sleep 1":           {Kind: evidence.TargetSystem},
 		"":                                             {},
 	} {
 		if got := targetOf(strings.Fields(line), nil); !reflect.DeepEqual(got, want) {

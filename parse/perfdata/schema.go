@@ -30,7 +30,10 @@ type event struct {
 	rawMin int // how much of it the fields need
 	f      fields
 	states *states
+	hot    *hotPlan // nil: its samples take the long way
 	ask    *askPlan // of kindAsk
+
+	deferred *deferred // the user parts of call chains; nil: they are in the samples
 
 	samples uint64
 }
@@ -81,7 +84,9 @@ func newSchema(c *capture) *schema {
 		e := newEvent(i, &c.attrs[i], formats)
 		if e.states != nil && c.highStates {
 			e.states = e.states.high()
+			e.planHot()
 		}
+		e.deferred = c.deferred
 		s.events = append(s.events, e)
 	}
 	if len(s.events) == 0 {
@@ -212,6 +217,10 @@ func (e *event) planSoftware() {
 	case wire.SWContextSwitches:
 		e.kind, e.info.Kind = timeline.KindSample, evidence.StackSwitch
 		e.info.Switches = true
+	case wire.SWBPFOutput:
+		if e.info.Name == offCPUEvent {
+			e.planOffCPU()
+		}
 	}
 }
 
@@ -273,6 +282,7 @@ func (e *event) planTracepoint(f *wire.Format) {
 	if size, fixed := e.layout.FixedRead(); fixed && !e.layout.Has(wire.SampleCallchain) {
 		e.rawAt = e.layout.Fixed + size + 4
 	}
+	e.planHot()
 }
 
 var schedKinds = map[string]timeline.Kind{

@@ -1,8 +1,10 @@
 package perfdata
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -112,6 +114,73 @@ func checkSelected(t *testing.T, fx *fixture, s *timeline.Select) {
 				t.Errorf("stacks of %+v", x)
 			}
 		}
+	}
+}
+
+// TestSelectShare compares the switch-outs of each thread in shares of a
+// recording with those that perf script prints of the same shares.
+func TestSelectShare(t *testing.T) {
+	path := filepath.Join(local(t), "sched_record/perf.data")
+	all := map[int]uint64{}
+	for _, c := range []struct {
+		arg   string
+		share timeline.Share
+		tenth bool
+	}{
+		{"0%-30%", timeline.Share{To: 30}, true}, {"30%-50%", timeline.Share{From: 30, To: 50}, true}, {"50%/2", timeline.Share{From: 50, To: 100}, true},
+		{"10%/4", timeline.Share{From: 30, To: 40}, false}, {"12.5%", timeline.Share{To: 12.5}, false},
+	} {
+		part := timeline.Select{Share: c.share}
+		want := switchesOf(t, path, &part, "--time", c.arg)
+		fx := readFixture(t, path, Options{Select: &part})
+		if fx.err != nil {
+			t.Fatal(fx.err)
+		}
+		got := outs(&fx.set)
+		if len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", c.arg, got, want)
+		}
+		wantNote(t, fx.src, "filtered: "+part.String()+" (")
+		for tid, n := range got {
+			if c.tenth {
+				all[tid] += n
+			}
+		}
+	}
+	if whole := readFixture(t, path, Options{}); fmt.Sprint(all) != fmt.Sprint(outs(&whole.set)) {
+		t.Errorf("the shares add up to %v, the whole is %v", all, outs(&whole.set))
+	}
+}
+
+// TestSampleSpan: what a walk over the samples finds is what perf wrote into
+// the notes of a file, and that is what is read there.
+func TestSampleSpan(t *testing.T) {
+	seen := 0
+	for _, name := range truthFixtures(t, local(t)) {
+		b, err := os.ReadFile(filepath.Join(local(t), name, "perf.data"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := open(Input{R: bytes.NewReader(b), Size: int64(len(b))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, last, err := c.sampleSpan()
+		if c.close(); err != nil {
+			t.Fatal(err)
+		}
+		if noted := c.sampleTime; noted[1]-1 < timeline.MaxTime && noted != [2]uint64{first, last} {
+			t.Errorf("%s: from %d to %d, the file says %d", name, first, last, noted)
+		} else if noted[1]-1 < timeline.MaxTime { // of samples without times it is -1
+			seen++
+		}
+		truth := readTruth(t, filepath.Join(local(t), name, "truth.tsv"))
+		if r := truth.find("time_ns", "first"); r != nil && r[0] != "-" && (fmt.Sprint(first) != r[0] || fmt.Sprint(last) != r[2]) {
+			t.Errorf("%s: from %d to %d, want %s", name, first, last, r)
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d files say from when to when they are", seen)
 	}
 }
 

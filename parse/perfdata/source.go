@@ -104,10 +104,14 @@ func targetOf(args []string, threads []int) evidence.Target {
 		if slices.Contains(args[:i], "sched") {
 			t.Kind = evidence.TargetSystem // perf sched record adds -a
 		}
+		options := withValue
+		if args[i] == "stat" {
+			options = statValue
+		}
 		if i+1 < len(args) && args[i+1] == "record" {
 			i++ // perf stat record, perf trace record
 		}
-		t = targetOfOptions(t, args[i+1:])
+		t = targetOfOptions(t, args[i+1:], options)
 	}
 	if t.Kind != evidence.TargetUnknown || threads == nil {
 		return t
@@ -118,7 +122,7 @@ func targetOf(args []string, threads []int) evidence.Target {
 	return evidence.Target{Kind: evidence.TargetThread, IDs: threads}
 }
 
-func targetOfOptions(t evidence.Target, args []string) evidence.Target {
+func targetOfOptions(t evidence.Target, args []string, withValue map[string]bool) evidence.Target {
 	set := func(k evidence.TargetKind, ids string) {
 		if t.Kind < k || k == evidence.TargetProcess {
 			t.Kind, t.IDs, t.Name = k, numbers(ids), ""
@@ -215,12 +219,14 @@ func (r *reader) finish(b *evidence.Builder) error {
 		b.Note(n)
 	}
 	r.spaces.unwind.report(b)
+	r.deferred.report(b)
 	if blk, ok := r.stat.block(r); ok {
 		b.Counters(blk)
 	}
 	f := newFrames(r, r.spaces, d)
 	r.tracker.Finish(b, f)
 	r.asks.report(b, r.names, f, r.opt.Select)
+	f.report(b)
 	if r.opt.Stats != nil {
 		*r.opt.Stats = r.stats()
 	}

@@ -130,6 +130,8 @@ func (c *capture) describing(typ wire.Type, rec []byte) {
 		c.threadMap(r)
 	case wire.RecIDIndex:
 		c.idIndex(r)
+	case wire.RecDeferred:
+		c.defers = true
 	}
 }
 
@@ -295,6 +297,7 @@ func (c *capture) guessFormats(samples [][]byte) {
 	for e, n := range score {
 		if n > 0 {
 			c.tracing = builtinFormats(int(e.attr.Config), c.attrs)
+			c.fitNames(samples)
 			c.notes = append(c.notes, "the file has no tracepoint formats: built-in layouts of current 64-bit kernels are used")
 			return
 		}

@@ -21,6 +21,17 @@ type stat struct {
 	off     int64 // of the first record
 }
 
+// statValue are the options of perf stat that take a value as a word of its own.
+//
+// Source: stat_options in the kernel's tools/perf/builtin-stat.c.
+var statValue = map[string]bool{
+	"-e": true, "--event": true, "--filter": true, "-p": true, "--pid": true, "-t": true, "--tid": true, "-C": true, "--cpu": true,
+	"-r": true, "--repeat": true, "-x": true, "--field-separator": true, "-G": true, "--cgroup": true, "--for-each-cgroup": true,
+	"-o": true, "--output": true, "--log-fd": true, "--pre": true, "--post": true, "-I": true, "--interval-print": true,
+	"--interval-count": true, "--timeout": true, "-D": true, "--delay": true, "-M": true, "--metrics": true, "--td-level": true,
+	"--control": true, "--cputype": true, "-b": true, "--bpf-prog": true,
+}
+
 type statKey struct {
 	event       *event
 	cpu, thread int32

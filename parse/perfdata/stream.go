@@ -3,7 +3,6 @@ package perfdata
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/perfdata/wire"
@@ -47,8 +46,8 @@ func (r *reader) stream() error {
 	r.spaces.unwind = newUnwinding(r)
 	r.asks = newAskCounts(r.schema)
 	r.merge = timeline.NewOrder(r.dec, r.emit, timeline.OrderOptions{CPUs: r.cpus})
-	ix := &index{r: r, s: r.schema, swap: r.dec.swap, add: r.merge.Add}
-	if err := ix.walk(); err != nil {
+	w := &walker{r: r, s: r.schema, dec: r.dec, swap: r.dec.swap, in: r.merge.Intake()}
+	if err := w.walk(); err != nil {
 		r.merge.Abort()
 		return err
 	}
@@ -90,31 +89,32 @@ func (r *reader) emit(batch []timeline.Event) error {
 }
 
 func (r *reader) trackerOptions() timeline.TrackerOptions {
-	opt := timeline.TrackerOptions{SystemWide: r.system, Select: r.opt.Select}
+	opt := timeline.TrackerOptions{SystemWide: r.system, Select: r.opt.Select, Watch: r.opt.Watch}
 	for _, e := range r.schema.events {
 		opt.Events = append(opt.Events, e.info)
 	}
 	return opt
 }
 
-// index walks over the record headers of a file and cuts it into runs.
-type index struct {
+// walker goes over the records of a file, from the first to the last. It cuts
+// them into runs and decodes them into the order's memory.
+type walker struct {
 	r    *reader
 	s    *schema
+	dec  *decoder
 	swap *wire.Swapper // nil on little-endian files
-	add  func(runs []timeline.Run, safe uint64) error
-	runs timeline.Runs
-	top  uint64 // the largest time up to the last round
-	sent int64  // where the runs begin that were not given to the order yet
+	in   *timeline.Intake
+	dst  []timeline.Event // where to decode to; nil: nothing is decoded now
+	last uint64           // the time of the record before
+	top  uint64           // the largest time up to the last round
+	sent int64            // where the runs begin that were not given to the order yet
 
-	buf  []byte
-	have int
-	pos  int64 // of buf[0] in the file
-	to   int64 // the end of the records
+	pos int64 // of the bytes at work in the file
+	to  int64 // the end of the records
 }
 
 const (
-	indexBlock = 256 << 10
+	walkBlock = 256 << 10
 	// giveBytes is how much of a file is given to the order at least at once,
 	// so that files of many small rounds do not pay for each of them.
 	giveBytes = 256 << 10
@@ -122,49 +122,58 @@ const (
 
 // walk reads the records from beginning to end. Of a recording in several
 // parts nothing is safe to hand out before all of them were seen.
-func (x *index) walk() error {
-	x.buf = make([]byte, min(indexBlock, x.r.in.Size+2*wire.MaxRecord))
+func (x *walker) walk() error {
 	for _, seg := range x.r.segments {
-		x.pos, x.to, x.have, x.sent = seg.from, seg.to, 0, seg.from
+		x.pos, x.to, x.sent = seg.from, seg.to, seg.from
 		if err := x.segment(); err != nil {
 			return err
 		}
-		x.runs.Cut()
+		x.in.Cut()
 		x.end()
 	}
-	x.r.strays, x.r.strayAt = x.runs.Strays, x.runs.StrayOff
-	return x.give(^uint64(0))
+	err := x.give(^uint64(0))
+	x.r.strays, x.r.strayAt = x.in.Strays, x.in.StrayOff
+	return err
 }
 
 // segment reads the records up to x.to, or to the first that is none.
-func (x *index) segment() error {
-	for {
-		n := min(int64(len(x.buf)-x.have), x.to-x.pos-int64(x.have))
-		if n > 0 {
-			if err := readFull(x.r.in.R, x.buf[x.have:x.have+int(n)], x.pos+int64(x.have)); err != nil {
-				return fmt.Errorf("reading at %d: %w", x.pos, err)
-			}
-			x.have += int(n)
-		}
-		used, err := x.block(x.buf[:x.have])
-		if err != nil {
+func (x *walker) segment() error {
+	for x.pos < x.to {
+		skipped, err := x.stretch()
+		if !skipped || err != nil {
 			return err
 		}
-		if x.r.badErr != nil || used == 0 && n <= 0 {
-			return nil
+	}
+	return nil
+}
+
+// stretch reads the records from x.pos on, up to the end, or to a payload that
+// reaches beyond what has been read.
+func (x *walker) stretch() (skipped bool, err error) {
+	in := readAhead(x.r.in.R, x.pos, x.to, walkBlock)
+	defer in.close()
+	var b aheadBlock
+	var data []byte
+	for {
+		var ok bool
+		if b, data, ok = in.next(b, data); !ok || b.err != nil {
+			return false, b.err
 		}
-		if used > x.have { // a payload was skipped
-			x.pos += int64(used)
-			x.have = 0
-			continue
+		x.in.Serve()
+		used, err := x.block(data)
+		if err != nil || x.r.badErr != nil {
+			return false, err
 		}
-		x.have = copy(x.buf, x.buf[used:x.have])
 		x.pos += int64(used)
+		if used > len(data) {
+			return true, nil
+		}
+		data = data[used:]
 	}
 }
 
 // end notes what is left when no further record can be read.
-func (x *index) end() {
+func (x *walker) end() {
 	left := x.to - x.pos
 	switch {
 	case x.r.badErr != nil:
@@ -179,16 +188,18 @@ func (x *index) end() {
 
 var errRecordSize = errors.New("a record smaller than its own header")
 
-// block walks over the whole records of b, which stands at x.pos. It returns
+// block goes over the whole records of b, which stands at x.pos. It returns
 // how many bytes it used; more than b has when data behind a record is skipped.
-func (x *index) block(b []byte) (int, error) {
+func (x *walker) block(b []byte) (int, error) {
 	at := 0
-	timeAt := x.s.timeAt
-	for len(b)-at >= wire.HeaderSize {
-		size := int(le.Uint16(b[at+6:]))
-		if x.swap != nil {
-			size = int(bits.ReverseBytes16(uint16(size)))
+	for {
+		if x.swap == nil {
+			at = x.samples(b, at)
 		}
+		if len(b)-at < wire.HeaderSize {
+			return at, nil
+		}
+		size := int(x.dec.u16(b[at+6:]))
 		if size < wire.HeaderSize {
 			x.r.badAt, x.r.badErr = x.pos+int64(at), errRecordSize
 			return at, nil
@@ -196,49 +207,100 @@ func (x *index) block(b []byte) (int, error) {
 		if size > len(b)-at {
 			return at, nil
 		}
-		rec := b[at : at+size : at+size]
-		at += size
-		if x.swap != nil {
-			x.swap.Record(rec)
-		}
-		typ := wire.Type(le.Uint32(rec))
-		if typ == wire.RecSample {
-			x.r.records[wire.RecSample]++
-			var t uint64
-			if timeAt >= 0 && timeAt+8 <= len(rec) {
-				t = le.Uint64(rec[timeAt:])
-			} else {
-				t = x.sampleTime(rec)
-			}
-			if to := x.pos + int64(at); !x.runs.Add(to, t) {
-				x.runs.AddSlow(to-int64(size), to, t, x.sampleCPU(rec))
-			}
-			continue
-		}
-		skip, err := x.other(typ, rec, x.pos+int64(at-size))
-		if err != nil {
+		skip, err := x.record(b[at:at+size:at+size], x.pos+int64(at))
+		if at += size + skip; err != nil || at >= len(b) {
 			return at, err
 		}
-		if skip > 0 {
-			if at += skip; at >= len(b) {
-				return at, nil
+	}
+}
+
+// samples goes over the samples of b from at on, as long as they are as nearly
+// all of them are: of a known event, a little later than the one before. It
+// returns where another record stands, and is the hot loop of the reader.
+func (x *walker) samples(b []byte, at int) int {
+	s, d, in, pos := x.s, x.dec, x.in, x.pos
+	only, idAt, timeAt := s.only, s.idAt, s.timeAt
+	if timeAt < 0 || only == nil && idAt < 0 {
+		return at
+	}
+	need := max(wire.HeaderSize, idAt+8, timeAt+8)
+	dst, n := x.dst, uint64(0)
+	for len(b)-at >= wire.HeaderSize {
+		head := le.Uint64(b[at:]) // type u32, misc u16, size u16
+		size := int(head >> 48)
+		if wire.Type(head) != wire.RecSample || size < need || size > len(b)-at {
+			break
+		}
+		rec := b[at : at+size : at+size]
+		e := only
+		if e == nil {
+			i := le.Uint64(rec[idAt:]) - s.base
+			if i >= uint64(len(s.dense)) {
+				break
+			}
+			if e = s.dense[i]; e == nil {
+				break
 			}
 		}
+		t, off := le.Uint64(rec[timeAt:]), pos+int64(at)
+		if !in.Add(off+int64(size), t) {
+			break
+		}
+		n++
+		at += size
+		switch {
+		case dst == nil:
+			continue
+		case e.kind == timeline.KindNone && size >= e.layout.Fixed:
+			d.count(e, t)
+			x.last = t
+			continue
+		}
+		if dst = d.sample(e, rec, off, &x.last, dst); len(dst) == cap(dst) {
+			dst = in.Next(dst, off+int64(size), x.last)
+		}
 	}
-	return at, nil
+	x.dst = dst
+	x.r.records[wire.RecSample] += n
+	return at
+}
+
+// record takes any record. It returns how many bytes of data follow it.
+func (x *walker) record(rec []byte, off int64) (skip int, err error) {
+	if x.swap != nil {
+		x.swap.Record(rec)
+	}
+	if typ := wire.Type(le.Uint32(rec)); typ != wire.RecSample {
+		return x.other(typ, rec, off)
+	}
+	x.r.records[wire.RecSample]++
+	e := x.s.eventOf(rec)
+	x.add(rec, off, sampleTime(e, rec), x.sampleCPU(e, rec))
+	return 0, nil
+}
+
+// add takes a record with its time and CPU.
+func (x *walker) add(rec []byte, off int64, t uint64, cpu int) {
+	to := off + int64(len(rec))
+	switch {
+	case !x.in.Add(to, t):
+		x.dst = x.in.Slow(rec, off, t, cpu, &x.last, x.dst, x.dec.record)
+	case x.dst != nil:
+		if x.dst = x.dec.record(rec, off, &x.last, x.dst); len(x.dst) == cap(x.dst) {
+			x.dst = x.in.Next(x.dst, to, x.last)
+		}
+	}
 }
 
 // sampleTime returns the time of a sample whose place depends on the event.
-func (x *index) sampleTime(rec []byte) uint64 {
-	e := x.s.eventOf(rec)
+func sampleTime(e *event, rec []byte) uint64 {
 	if e == nil || e.layout.Time < 0 || len(rec) < e.layout.Fixed {
 		return 0
 	}
 	return le.Uint64(rec[e.layout.Time:])
 }
 
-func (x *index) sampleCPU(rec []byte) int {
-	e := x.s.eventOf(rec)
+func (x *walker) sampleCPU(e *event, rec []byte) int {
 	if e == nil || e.layout.CPU < 0 || len(rec) < e.layout.Fixed || x.r.perThread {
 		return -1
 	}
@@ -247,39 +309,37 @@ func (x *index) sampleCPU(rec []byte) int {
 
 // other takes a record that is no sample. It returns how many bytes of data
 // follow it.
-func (x *index) other(typ wire.Type, rec []byte, off int64) (int, error) {
+func (x *walker) other(typ wire.Type, rec []byte, off int64) (int, error) {
 	x.count(typ)
 	to := off + int64(len(rec))
 	switch {
 	case typ == wire.RecFinishedRound:
-		x.runs.Cut()
+		x.in.Cut()
 		return 0, x.round(to)
 	case typ == wire.RecAuxtrace, typ == wire.RecTracingData:
-		x.runs.Cut()
+		x.in.Cut()
 		n := x.r.payload(typ, rec)
 		return int(min(n, x.to-to+1)), nil
 	case typ == wire.RecCompressed, typ == wire.RecCompressed2:
-		x.runs.Cut()
+		x.in.Cut()
 		return 0, nil
 	case typ == wire.RecBuildID:
 		x.r.describing(typ, rec)
 	case typ == wire.RecStat, typ == wire.RecStatRound:
 		x.r.stat.record(typ, rec, x.s, x.r.capture, off)
 	}
-	if x.runs.Len() > maxRunsHeld { // no rounds in the file
+	if x.in.Len() > maxRunsHeld { // no rounds in the file
 		if err := x.give(0); err != nil {
 			return 0, err
 		}
 	}
 	t, cpu := x.trailer(typ, rec)
-	if !x.runs.Add(to, t) {
-		x.runs.AddSlow(off, to, t, cpu)
-	}
+	x.add(rec, off, t, cpu)
 	return 0, nil
 }
 
 // trailer returns time and CPU of a record that is no sample.
-func (x *index) trailer(typ wire.Type, rec []byte) (t uint64, cpu int) {
+func (x *walker) trailer(typ wire.Type, rec []byte) (t uint64, cpu int) {
 	if !typ.Kernel() {
 		return 0, -1
 	}
@@ -296,7 +356,7 @@ func (x *index) trailer(typ wire.Type, rec []byte) (t uint64, cpu int) {
 	return t, cpu
 }
 
-func (x *index) count(typ wire.Type) {
+func (x *walker) count(typ wire.Type) {
 	if int(typ) < len(x.r.records) {
 		x.r.records[typ]++
 		return
@@ -315,10 +375,10 @@ func (x *index) count(typ wire.Type) {
 // are older than the newest of the round before, but none older than the newest
 // of the one before that (perf_event__process_finished_round and the comment on
 // it in tools/perf/util/session.c).
-func (x *index) round(to int64) error {
+func (x *walker) round(to int64) error {
 	x.r.rounds++
 	safe := x.top
-	x.top = x.runs.Top()
+	x.top = x.in.Top()
 	if to-x.sent < giveBytes {
 		return nil
 	}
@@ -333,8 +393,11 @@ func (x *index) round(to int64) error {
 const maxRunsHeld = 1 << 14
 
 // give hands the runs over.
-func (x *index) give(safe uint64) error {
-	runs := x.runs.Take()
-	x.r.runs += uint64(len(runs))
-	return x.add(runs, safe)
+func (x *walker) give(safe uint64) error {
+	x.in.Keep(x.dst)
+	x.in.Cut()
+	x.r.runs += uint64(x.in.Len())
+	err := x.in.Give(safe)
+	x.dst = x.in.Buffer()
+	return err
 }

@@ -266,6 +266,9 @@ func TestStatRecord(t *testing.T) {
 	if fx.err != nil || len(fx.set.Counters) != 1 {
 		t.Fatalf("%v, %d blocks", fx.err, len(fx.set.Counters))
 	}
+	if len(fx.src.Notes) > 0 { // it has the notes of a compressed file, and is none
+		t.Errorf("notes %q", fx.src.Notes)
+	}
 	b := fx.set.Counters[0]
 	if b.ElapsedS.Or(0) != 0.046823760 || b.Scope != "'/opt/demo/app/bin/netio 300'" {
 		t.Errorf("scope %s, elapsed %v", b.Scope, b.ElapsedS)

@@ -122,7 +122,7 @@ func withCalls(t *testing.T, b []byte) []byte {
 	return b
 }
 
-func gunzip(t *testing.T, name string) []byte {
+func gunzip(t testing.TB, name string) []byte {
 	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {

@@ -1,9 +1,6 @@
 package perfreport
 
 import (
-	"encoding/csv"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,38 +16,21 @@ type expected struct {
 }
 
 func TestCorpus(t *testing.T) {
-	dir := filepath.Join(shared.Dir(t), "corpus")
-	f, err := os.Open(filepath.Join(dir, "index.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comma = '\t'
-	all, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	values, files := 0, 0
-	for _, rec := range all[1:] {
-		raw, err := os.ReadFile(filepath.Join(dir, rec[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours := rec[1] == "perf-report"
+	for _, c := range shared.Corpus(t) {
+		raw := c.Raw(t)
+		ours := c.Kind == "perf-report"
 		reported := strings.Contains(string(raw), "\n$perf report -i perf.data\n") // and its rows, in a perf stat capture
 		if txt, err := cleaned(raw); err == nil && Detect(txt) != (ours || reported) {
-			t.Errorf("%s: Detect = %v", rec[0], !(ours || reported))
+			t.Errorf("%s: Detect = %v", c.Name, !(ours || reported))
 		}
 		if !ours {
 			continue
 		}
 		files++
 		var want expected
-		if err := json.Unmarshal([]byte(rec[3]), &want); err != nil {
-			t.Fatal(err)
-		}
-		t.Run(filepath.Base(rec[0]), func(t *testing.T) { values += want.check(t, string(raw)) })
+		c.Want(t, &want)
+		t.Run(filepath.Base(c.Name), func(t *testing.T) { values += want.check(t, string(raw)) })
 	}
 	t.Logf("%d values of %d captures compared", values, files)
 	if files < 8 || values < 32 {

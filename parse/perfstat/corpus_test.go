@@ -1,7 +1,6 @@
 package perfstat
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,32 +15,18 @@ import (
 	"ctxan/testdata/shared"
 )
 
-// indexRow is a row of the corpus index.
+// indexRow is a capture of the corpus with what its index expects.
 type indexRow struct {
-	path, kind, notes string
-	expected          map[string]any
+	shared.Capture
+	expected map[string]any
 }
 
-func readIndex(t *testing.T, dir string) []indexRow {
+func readIndex(t *testing.T) []indexRow {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, "corpus", "index.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comma = '\t'
-	r.LazyQuotes = true
-	recs, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows []indexRow
-	for _, rec := range recs[1:] {
-		row := indexRow{path: rec[0], kind: rec[1], notes: rec[2]}
-		if err := json.Unmarshal([]byte(rec[3]), &row.expected); err != nil {
-			t.Fatalf("%s: %v", rec[0], err)
-		}
+	for _, c := range shared.Corpus(t) {
+		row := indexRow{Capture: c}
+		c.Want(t, &row.expected)
 		rows = append(rows, row)
 	}
 	return rows
@@ -344,10 +329,10 @@ func sortedKeys(m map[string]any) []string {
 
 // wanted reports whether the index row is for this package.
 func wanted(row indexRow) bool {
-	if row.kind == "perf-stat" {
+	if row.Kind == "perf-stat" {
 		return true
 	}
-	base := filepath.Base(row.path)
+	base := filepath.Base(row.Name)
 	return strings.HasPrefix(base, "perfstat-") || base == "long-line-100k.txt" || base == "nul-bytes.txt"
 }
 
@@ -372,15 +357,14 @@ func compareAll(c *checker, u understood, row indexRow) {
 }
 
 func TestCorpus(t *testing.T) {
-	dir := shared.Dir(t)
 	files, compared := 0, 0
-	for _, row := range readIndex(t, dir) {
+	for _, row := range readIndex(t) {
 		if !wanted(row) {
 			continue
 		}
 		files++
-		u := readFile(t, filepath.Join(dir, "corpus", row.path))
-		c := &checker{t: t, path: row.path, pristine: true}
+		u := readFile(t, row.Path)
+		c := &checker{t: t, path: row.Name, pristine: true}
 		compareAll(c, u, row)
 		compared += c.compared
 	}
@@ -392,13 +376,12 @@ func TestCorpus(t *testing.T) {
 
 // TestCorpusOthers holds the reader off everything that is not perf stat.
 func TestCorpusOthers(t *testing.T) {
-	dir := shared.Dir(t)
 	files := 0
-	for _, row := range readIndex(t, dir) {
+	for _, row := range readIndex(t) {
 		if wanted(row) {
 			continue
 		}
-		raw, err := os.ReadFile(filepath.Join(dir, "corpus", row.path))
+		raw, err := os.ReadFile(row.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -408,7 +391,7 @@ func TestCorpusOthers(t *testing.T) {
 		}
 		files++
 		if Detect(text) {
-			t.Errorf("%s was taken for perf stat", row.path)
+			t.Errorf("%s was taken for perf stat", row.Name)
 		}
 	}
 	t.Logf("%d files of other kinds", files)

@@ -2,11 +2,8 @@ package perfstat
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"ctxan/testdata/shared"
 )
 
 // cellKey is a printed counter by its place and what was made of it.
@@ -37,13 +34,12 @@ func cellKeys(r *reader) []cellKey {
 // must be in the whole capture, at the same line: a cut number or event is
 // never read as another one.
 func TestCuts(t *testing.T) {
-	dir := shared.Dir(t)
 	cuts, cells := 0, 0
-	for _, row := range readIndex(t, dir) {
-		if row.kind != "perf-stat" {
+	for _, row := range readIndex(t) {
+		if row.Kind != "perf-stat" {
 			continue
 		}
-		raw, err := os.ReadFile(filepath.Join(dir, "corpus", row.path))
+		raw, err := os.ReadFile(row.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,12 +67,12 @@ func TestCuts(t *testing.T) {
 			for _, k := range cellKeys(r) {
 				cells++
 				if !whole[k] {
-					t.Errorf("%s cut at byte %d: made up %+v", row.path, n, k)
+					t.Errorf("%s cut at byte %d: made up %+v", row.Name, n, k)
 				}
 			}
 			for _, b := range r.blocks {
 				if b.elapsed.OK && !elapsed[b.elapsed.V] {
-					t.Errorf("%s cut at byte %d: made up an elapsed time of %v", row.path, n, b.elapsed.V)
+					t.Errorf("%s cut at byte %d: made up an elapsed time of %v", row.Name, n, b.elapsed.V)
 				}
 			}
 		}

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"html"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf16"
-
-	"ctxan/testdata/shared"
 )
 
 // mutation is a way in which a capture is changed on its way, or in which
@@ -89,7 +86,7 @@ func inC(row indexRow) bool {
 		}
 	}
 	for _, s := range []string{"csv", "json", "locale", "-fr-", "-ru-", "old", "nan", "interleaved", "ambiguous", "pub-3x-doc"} {
-		if strings.Contains(row.path, s) {
+		if strings.Contains(row.Name, s) {
 			return false
 		}
 	}
@@ -151,11 +148,11 @@ func separated(sep string) func(string) string {
 }
 
 func notCSV(row indexRow) bool {
-	return !strings.Contains(row.path, "-csv") || strings.Contains(row.path, "semicolon") || strings.Contains(row.path, "de_DE")
+	return !strings.Contains(row.Name, "-csv") || strings.Contains(row.Name, "semicolon") || strings.Contains(row.Name, "de_DE")
 }
 
 func only(part string) func(indexRow) bool {
-	return func(row indexRow) bool { return !strings.Contains(row.path, part) }
+	return func(row indexRow) bool { return !strings.Contains(row.Name, part) }
 }
 
 // structured captures lose their meaning when lines are joined.
@@ -163,7 +160,7 @@ func structured(row indexRow) bool {
 	for _, s := range []string{"csv", "json", "interval", "per-", "C01", "cgroup", "table", "multiline", "headless", "jmh",
 		"topdown", "hybrid", "three-blocks", "two-blocks", "pub-thread-id", "locale", "fr-", "ru-", "append", "tids", "es-before",
 		"truncated", "pub-de"} {
-		if strings.Contains(row.path, s) {
+		if strings.Contains(row.Name, s) {
 			return true
 		}
 	}
@@ -202,18 +199,18 @@ func mutations() []mutation {
 			return "<html><body><pre><code>" + html.EscapeString(s) + "</code></pre></body></html>\n"
 		}, skip: only("gen61")},
 		{name: "escaped", do: html.EscapeString},
-		{name: "quoted-printable", do: quotedPrintable, lines: 4, skip: func(row indexRow) bool { return strings.Contains(row.path, "es-before") }},
+		{name: "quoted-printable", do: quotedPrintable, lines: 4, skip: func(row indexRow) bool { return strings.Contains(row.Name, "es-before") }},
 		{name: "docker json", do: dockerJSON},
 		{name: "added", do: before("+"), skip: only("gen61"), lines: 3},
 		{name: "numbered", do: eachLine(func(i int, l string) string { return fmt.Sprintf("%6d\t%s", i+1, l) }), lines: 5},
 		{name: "bars", do: before("| "), skip: only("gen61"), lines: 3},
 		{name: "box", do: before("│ "), lines: 3},
 		{name: "slashes", do: before("// "), skip: func(row indexRow) bool {
-			return !strings.Contains(row.path, "gen61") || strings.Contains(row.path, "json")
+			return !strings.Contains(row.Name, "gen61") || strings.Contains(row.Name, "json")
 		}, lines: 3},
 		{name: "no line end", do: func(s string) string { return strings.TrimRight(s, "\n") }},
 		{name: "double spaced", do: func(s string) string { return strings.ReplaceAll(s, "\n", "\n\n") }, skip: func(row indexRow) bool {
-			return strings.Contains(row.path, "multiline") || strings.Contains(row.path, "headless")
+			return strings.Contains(row.Name, "multiline") || strings.Contains(row.Name, "headless")
 		}},
 		{name: "collapsed spaces", do: eachLine(func(_ int, l string) string {
 			return strings.Join(strings.FieldsFunc(l, func(r rune) bool { return r == ' ' || r == '\t' }), " ")
@@ -233,7 +230,7 @@ func mutations() []mutation {
 		{name: "no-break indentation", do: func(s string) string { return strings.ReplaceAll(s, "  ", "\u00a0 ") }},
 		{name: "one line", do: oneLine, skip: structured},
 		{name: "literal line ends", do: func(s string) string { return strings.ReplaceAll(s, "\n", `\n`) }, skip: func(row indexRow) bool {
-			return strings.Contains(row.path, "multiline")
+			return strings.Contains(row.Name, "multiline")
 		}},
 		{name: "de", do: localised(".", ","), skip: notC},
 		{name: "en", do: localised(",", "."), skip: notC},
@@ -260,17 +257,16 @@ func mutations() []mutation {
 // TestMutations reads every capture again in dozens of disguises and expects
 // the same values.
 func TestMutations(t *testing.T) {
-	dir := shared.Dir(t)
-	rows := readIndex(t, dir)
+	rows := readIndex(t)
 	total := 0
 	for _, m := range mutations() {
 		t.Run(m.name, func(t *testing.T) {
 			files, compared := 0, 0
 			for _, row := range rows {
-				if row.kind != "perf-stat" || m.skip != nil && m.skip(row) {
+				if row.Kind != "perf-stat" || m.skip != nil && m.skip(row) {
 					continue
 				}
-				raw, err := os.ReadFile(filepath.Join(dir, "corpus", row.path))
+				raw, err := os.ReadFile(row.Path)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -278,7 +274,7 @@ func TestMutations(t *testing.T) {
 					continue
 				}
 				u := readBytes(t, []byte(m.do(string(raw))))
-				c := &checker{t: t, path: m.name + " " + row.path}
+				c := &checker{t: t, path: m.name + " " + row.Name}
 				compareAll(c, u, row)
 				files++
 				compared += c.compared

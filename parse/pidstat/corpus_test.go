@@ -1,8 +1,6 @@
 package pidstat
 
 import (
-	"encoding/csv"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,30 +32,17 @@ type topRow struct {
 }
 
 type indexLine struct {
-	path, kind string
-	want       expected
+	shared.Capture
+	want expected
 }
 
 func index(tb testing.TB) []indexLine {
 	tb.Helper()
-	f, err := os.Open(filepath.Join(shared.Dir(tb), "corpus", "index.tsv"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comma, r.LazyQuotes = '\t', false
-	all, err := r.ReadAll()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	var out []indexLine
-	for _, rec := range all[1:] {
-		l := indexLine{path: filepath.Join(filepath.Dir(f.Name()), rec[0]), kind: rec[1]}
+	for _, c := range shared.Corpus(tb) {
+		l := indexLine{Capture: c}
 		if l.ours() {
-			if err := json.Unmarshal([]byte(rec[3]), &l.want); err != nil {
-				tb.Fatalf("%s: %v", rec[0], err)
-			}
+			c.Want(tb, &l.want)
 		}
 		out = append(out, l)
 	}
@@ -66,25 +51,25 @@ func index(tb testing.TB) []indexLine {
 
 // ours reports whether pidstat should read the file.
 func (l indexLine) ours() bool {
-	base := filepath.Base(l.path)
-	return l.kind == "pidstat" || strings.HasPrefix(base, "pidstat-") || l.kind == "mixed" && strings.Contains(base, "pidstat")
+	base := filepath.Base(l.Path)
+	return l.Kind == "pidstat" || strings.HasPrefix(base, "pidstat-") || l.Kind == "mixed" && strings.Contains(base, "pidstat")
 }
 
 func TestCorpus(t *testing.T) {
 	values, files := 0, 0
 	for _, l := range index(t) {
-		raw, err := os.ReadFile(l.path)
+		raw, err := os.ReadFile(l.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := Detect(text(t, string(raw))); got != (l.ours() || strings.Contains(string(raw), "\n# pidstat -p")) {
-			t.Errorf("%s: Detect = %v", l.path, got)
+			t.Errorf("%s: Detect = %v", l.Path, got)
 		}
 		if !l.ours() {
 			continue
 		}
 		files++
-		t.Run(filepath.Base(l.path), func(t *testing.T) { values += l.check(t, read(t, string(raw))) })
+		t.Run(filepath.Base(l.Path), func(t *testing.T) { values += l.check(t, read(t, string(raw))) })
 	}
 	t.Logf("%d values of %d captures compared", values, files)
 	if files < 36 || values < 150 {

@@ -76,8 +76,8 @@ var mutations = []mutation{
 func TestMutations(t *testing.T) {
 	files := []string{"../../testdata/pidstat/sysstat-12.6.1-interrupted-wt.txt", "../../testdata/pidstat/sysstat-12.6.1-leader-hidden-wt.txt"}
 	for _, l := range index(t) {
-		if l.kind == "pidstat" && strings.HasPrefix(filepath.Base(l.path), "gen126-w") && !strings.Contains(l.path, "_") {
-			files = append(files, l.path)
+		if l.Kind == "pidstat" && strings.HasPrefix(filepath.Base(l.Path), "gen126-w") && !strings.Contains(l.Path, "_") {
+			files = append(files, l.Path)
 		}
 	}
 	compared := 0

@@ -126,6 +126,21 @@ func (r *Resolver) kernel(m *Mapping, host evidence.Host) *kernel {
 	return k
 }
 
+// Distrust takes back the symbols that were chosen for a kernel, because what is
+// known of the capture speaks against them: why, in words. Its frames are
+// unresolved from then on.
+func (r *Resolver) Distrust(m Mapping, host evidence.Host, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.kernel(&m, host)
+	if k.syms == nil {
+		return
+	}
+	delete(r.uses, useKey{k.use.Path, kernelName, true})
+	r.refused(k.use.Path, kernelName, WhyOtherKernel, why)
+	*k = kernel{why: WhyOtherKernel}
+}
+
 // findKernel tries the sources of kernel symbols in turn.
 func (r *Resolver) findKernel(m *Mapping, host evidence.Host) *kernel {
 	why := WhyNoKernelSymbols

@@ -76,6 +76,9 @@ func (r *Resolver) lines(at location) []srcline.Frame {
 	if len(lines) > 0 {
 		img.source.use.Lines++
 	}
+	if dwo := img.source.debug.Split(); dwo != "" {
+		r.refused(dwo, at.m.Path, WhySplit, "inlined functions are in it")
+	}
 	return lines
 }
 

@@ -20,6 +20,7 @@ const (
 	WhyOtherKernel     = "symbols of another kernel"   // the kernel's bounds or build-ids differ
 	WhyNoModule        = "module not in the symbols"   // the symbol file has no such module
 	WhyGuest           = "guest kernel"                // of a virtual machine: its symbols are inside it
+	WhySplit           = "split debug information"     // not of frames: inlined functions of a used file are not known
 )
 
 // What is doubtful about a file that was used (Use.Why).
@@ -40,7 +41,7 @@ func Hint(why string) string {
 	case WhyMissing, WhyNotFile:
 		return "give a folder with the recorded machine's files, or what `perf archive` made there, by --symfs"
 	case WhyNoBuildID:
-		return "when this is the recorded machine, give --symfs /; record with --buildid-mmap to have build-ids"
+		return "when this is the recorded machine, give --symfs /; record with --buildid-all to have build-ids"
 	case WhyBuildID, WhyMismatch:
 		return "the file was changed since; give the build that ran by --symfs DIR"
 	case WhyStripped:
@@ -51,6 +52,8 @@ func Hint(why string) string {
 		return "on the recorded machine, as root: cat /proc/kallsyms > kallsyms; then give --kallsyms kallsyms"
 	case WhyKernelHidden:
 		return "copy it as root with kernel.kptr_restrict at 0 or 1: sudo cat /proc/kallsyms > kallsyms"
+	case WhySplit:
+		return "names and lines are right without it; build without -gsplit-dwarf to see inlined functions"
 	case WhyOtherKernel:
 		return "copy /proc/kallsyms on the recorded machine while the same kernel runs"
 	}

@@ -2,12 +2,9 @@ package timehist
 
 import (
 	"bytes"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,27 +22,13 @@ type corpusCase struct {
 // corpus returns the timehist captures of the shared index.
 func corpus(t testing.TB) []corpusCase {
 	t.Helper()
-	dir := filepath.Join(shared.Dir(t), "corpus")
-	f, err := os.Open(filepath.Join(dir, "index.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comma = '\t'
-	lines, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []corpusCase
-	for _, l := range lines[1:] {
-		if l[1] != "timehist" && !strings.HasPrefix(l[0], "nasty/timehist-") {
+	for _, x := range shared.Corpus(t) {
+		if x.Kind != "timehist" && !strings.HasPrefix(x.Name, "nasty/timehist-") {
 			continue
 		}
-		c := corpusCase{path: filepath.Join(dir, l[0])}
-		if err := json.Unmarshal([]byte(l[3]), &c.want); err != nil {
-			t.Fatalf("%s: %v", l[0], err)
-		}
+		c := corpusCase{path: x.Path}
+		x.Want(t, &c.want)
 		out = append(out, c)
 	}
 	if len(out) == 0 {

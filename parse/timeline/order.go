@@ -1,9 +1,14 @@
 package timeline
 
-import "errors"
+import (
+	"errors"
+	"runtime"
+	"sync"
+)
 
-// Decoder turns the records of a run into events. It is called from one
-// goroutine, for one stretch after the other, of different runs in turn.
+// Decoder turns the records of a run into events, when they have to be read
+// again. Decode is called from the goroutine that fills the [Intake], for one
+// stretch after the other, of different runs in turn.
 type Decoder interface {
 	// Decode appends the events of the records from from on to dst, until dst
 	// has no more room (it never grows) or to is reached, and returns where to
@@ -14,34 +19,48 @@ type Decoder interface {
 
 // OrderOptions tune an Order.
 type OrderOptions struct {
-	CPUs int // how many runs are expected to overlap; 0: a few
+	CPUs   int // how many runs are expected to overlap; 0: a few
+	Events int // how many events may wait in memory for their turn; 0: 16 MiB of them
 }
 
 // Order merges runs into one stream ordered by time (events of equal time:
 // by their place in the source) and hands it out in batches.
 //
-// It holds runs, of 64 bytes each, and for those that overlap at the moment
-// two buffers of decoded events; what waits for its turn stays in the source
-// and is read when it is due. Memory is thus bounded by the number of CPUs and
-// not by how far apart in the source events of one time stand:
+// The reader walks over the records once, in the order of the source, and
+// decodes them on the way into the [Intake]. They wait in memory until their
+// time has come, which for perf is two rounds of draining its buffers. When
+// that is more than OrderOptions.Events, the rest of the run stays in the
+// source, and is read again, a buffer at a time, when it is due. Memory is thus
+// bounded by the number of CPUs and not by how far apart in the source events
+// of one time stand:
 //
-//	buffers of events   16 MiB; more, up to 80 MiB, for thousands of CPUs or a source in no order
+//	events that wait    16 MiB
+//	buffers             4 MiB; more, up to 80 MiB, for thousands of CPUs or a source in no order
 //	runs                at most MaxRuns, 9 MiB
 //
-// Decoding and merging run in a goroutine each.
+// The merge and all that consumes the events run in a goroutine of their own.
 type Order struct {
-	merge   chan round
-	decode  chan *cursor
-	done    chan struct{}
-	stopped chan struct{} // closed when the merge has failed
-	err     error         // set before stopped or done is closed
+	dec  Decoder
+	in   Intake
+	m    merger
+	done chan struct{}
 
-	m merger
+	mu     sync.Mutex
+	reader sync.Cond // a chunk is free, a buffer is wanted, a round is done, or the merge has failed
+	merge  sync.Cond // a round is there, or the end
+	rounds []round
+	undone int // rounds given and not merged yet
+	asked  []*cursor
+	free   []*chunk
+	made   int // chunks in existence
+	most   int
+	closed bool
+	err    error
 }
 
-// round is what Add hands to the merge: runs, and up to which time all is there.
+// round is what Give hands to the merge: runs, and up to which time all is there.
 type round struct {
-	runs  []Run
+	runs  []stretch
 	limit uint64
 }
 
@@ -50,12 +69,14 @@ type round struct {
 // late is left out and counted.
 const MaxRuns = 1 << 17
 
-// orderEvents is how many events all buffers hold as long as that is enough,
-// 16 MiB, and maxEvents how many they hold at most, 80 MiB. Runs that overlap
-// with so many others that it is not enough are left out and counted.
+// waitEvents is how many events wait in memory, 16 MiB. bufferEvents is how many
+// the buffers for those that are read again hold as long as that is enough, 4 MiB,
+// and maxEvents how many they hold at most, 80 MiB. Runs that overlap with so
+// many others that it is not enough are left out and counted.
 const (
-	orderEvents = 16 << 20 / 64
-	maxEvents   = 80 << 20 / 64
+	waitEvents   = 16 << 20 / 64
+	bufferEvents = 4 << 20 / 64
+	maxEvents    = 80 << 20 / 64
 )
 
 // minRecord is the size of the smallest record that is an event, about.
@@ -64,44 +85,134 @@ const minRecord = 32
 // batchEvents is how many events a batch has at most.
 const batchEvents = 1024
 
+// maxUndone is how many rounds the reader may be ahead of the merge: further
+// on, it would only find the memory taken and leave more to be read again.
+const maxUndone = 4
+
 // NewOrder starts an order. emit is called from another goroutine, with a batch
-// that is reused; its first error ends everything. Close must be called.
+// that is reused; its first error ends everything. Close or Abort must be called.
 func NewOrder(dec Decoder, emit func([]Event) error, opt OrderOptions) *Order {
-	o := &Order{
-		merge: make(chan round, 16), decode: make(chan *cursor, 1024),
-		done: make(chan struct{}), stopped: make(chan struct{}),
+	if opt.Events <= 0 {
+		opt.Events = waitEvents
 	}
-	size := min(max(orderEvents/(3*max(opt.CPUs, 1)+8), 2*OrderSlack), 1024)
-	o.m = merger{request: o.decode, bufSize: size, spare: orderEvents, out: make([]Event, 0, batchEvents), emit: emit}
-	go o.decodeLoop(dec)
+	o := &Order{dec: dec, done: make(chan struct{}), most: opt.Events / chunkEvents}
+	o.reader.L, o.merge.L = &o.mu, &o.mu
+	o.in.o = o
+	size := min(max(bufferEvents/(3*max(opt.CPUs, 1)+8), 2*OrderSlack), 1024)
+	o.m = merger{order: o, bufSize: size, spare: bufferEvents, out: make([]Event, 0, batchEvents), emit: emit}
 	go o.mergeLoop()
 	return o
 }
 
-// Add gives runs, and the time up to which every event is in the runs given so
-// far (inclusive). It returns the error that ended the merge, if one did.
-func (o *Order) Add(runs []Run, limit uint64) error {
-	select {
-	case o.merge <- round{runs, limit}:
-		return nil
-	case <-o.stopped:
+// Intake is where the reader puts what it reads.
+func (o *Order) Intake() *Intake { return &o.in }
+
+// give hands runs to the merge. It returns the error that ended the merge, if
+// one did.
+func (o *Order) give(runs []stretch, limit uint64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.err == nil && o.undone >= maxUndone {
+		o.serveOrWait()
+	}
+	if o.err != nil {
 		return o.err
 	}
+	o.rounds = append(o.rounds, round{runs, limit})
+	o.undone++
+	o.merge.Signal()
+	return nil
+}
+
+// serveOrWait fills a buffer that the merge wants, or waits until something
+// changes. It is called with the lock held.
+func (o *Order) serveOrWait() {
+	if len(o.asked) == 0 {
+		o.reader.Wait()
+		return
+	}
+	c := o.asked[0]
+	o.asked = o.asked[1:]
+	o.mu.Unlock()
+	c.fill(o.dec)
+	c.ready <- struct{}{}
+	o.mu.Lock()
+}
+
+// chunk returns a chunk to decode into. It waits for one as long as the merge
+// is at work, and returns nil when all are taken by what must wait.
+func (o *Order) chunk() *chunk {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		if n := len(o.free); n > 0 {
+			c := o.free[n-1]
+			o.free = o.free[:n-1]
+			c.refs.Store(1)
+			return c
+		}
+		if o.made < o.most {
+			o.made++
+			c := &chunk{}
+			c.refs.Store(1)
+			return c
+		}
+		if o.undone == 0 || o.err != nil {
+			return nil
+		}
+		o.serveOrWait()
+	}
+}
+
+// drop lets go of a chunk.
+func (o *Order) drop(c *chunk) {
+	if c != nil && c.refs.Add(-1) == 0 {
+		o.mu.Lock()
+		o.free = append(o.free, c)
+		o.mu.Unlock()
+		o.reader.Signal()
+	}
+}
+
+// ask has the reader fill the next buffer of a cursor.
+func (o *Order) ask(c *cursor) {
+	o.mu.Lock()
+	o.asked = append(o.asked, c)
+	o.mu.Unlock()
+	o.reader.Signal()
 }
 
 // Close merges what is left and waits for the end.
 func (o *Order) Close() (OrderStats, error) {
-	if o.Add(nil, ^uint64(0)) == nil {
-		close(o.merge)
-	}
-	<-o.done
+	_ = o.in.Give(^uint64(0))
+	o.finish()
+	o.letGo()
 	return o.m.stats, o.err
 }
 
 // Abort ends the order without merging what is left.
-func (o *Order) Abort() {
-	close(o.merge)
+func (o *Order) Abort() { o.finish() }
+
+// finish lets the merge end, and serves it until it has.
+func (o *Order) finish() {
+	o.mu.Lock()
+	o.closed = true
+	o.merge.Signal()
+	for o.undone > 0 && o.err == nil || len(o.asked) > 0 {
+		o.serveOrWait()
+	}
+	o.mu.Unlock()
 	<-o.done
+}
+
+// letGo makes the memory of the events free for what comes next: the collector
+// would let as much again be allocated before it looked.
+func (o *Order) letGo() {
+	many := o.made >= o.most/2
+	o.free, o.rounds, o.asked, o.in.open, o.m = nil, nil, nil, nil, merger{stats: o.m.stats}
+	if many {
+		runtime.GC()
+	}
 }
 
 // OrderStats tells what an order had to leave out.
@@ -110,40 +221,57 @@ type OrderStats struct {
 	Late    uint64 // left out, as later ones had been handed out already
 	LateOff int64  // where the last of them stands
 	Runs    uint64 // runs left out because too many overlapped
+	Reread  uint64 // events that had to be read again
 }
 
 func (o *Order) mergeLoop() {
 	defer close(o.done)
-	defer close(o.decode)
-	for r := range o.merge {
-		if err := o.m.round(r); err != nil {
-			o.err = err
-			close(o.stopped)
-			break
+	for {
+		r, ok := o.next()
+		if !ok {
+			return
+		}
+		err := o.m.round(r)
+		o.mu.Lock()
+		o.undone--
+		o.err = err
+		o.mu.Unlock()
+		o.reader.Signal()
+		if err != nil {
+			return
 		}
 	}
-	o.m.drain()
 }
 
-// decodeLoop fills the buffers that the merge asks for, in turn.
-func (o *Order) decodeLoop(dec Decoder) {
-	for c := range o.decode {
-		c.fill(dec)
-		c.ready <- struct{}{}
+// next waits for a round.
+func (o *Order) next() (round, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.rounds) == 0 {
+		if o.closed {
+			return round{}, false
+		}
+		o.merge.Wait()
 	}
+	r := o.rounds[0]
+	o.rounds = o.rounds[1:]
+	return r, true
 }
 
-// cursor reads one run, a buffer at a time: the merge takes events from cur
-// while the decoder fills next.
+// cursor reads one run: first the pieces that wait in memory, then, a buffer at
+// a time, what was left in the source: the merge takes events from cur while the
+// decoder fills next.
 type cursor struct {
-	run  Run
-	at   int64  // where decoding goes on
-	last uint64 // for records without a time
+	pieces []piece
+	run    Run    // what was left in the source: empty when nothing was
+	at     int64  // where decoding goes on
+	last   uint64 // for records without a time
 
-	cur   []Event // what is left of the current buffer
-	buf   []Event // all of it
+	cur   []Event // what is left of the current buffer or piece
+	hold  *chunk  // of the current piece
+	buf   []Event // all of the current buffer
 	next  []Event // being filled, when asked
-	carry []Event // the last events of buf, which a later record may precede
+	carry []Event // the last events before next, which a later record may precede
 
 	asked bool
 	ready chan struct{}

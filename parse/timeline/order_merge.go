@@ -20,26 +20,29 @@ func (h *head) before(o *head) bool {
 // waitingRun is a run whose turn has not come. Its cursor is nil unless a
 // buffer is being filled ahead.
 type waitingRun struct {
-	Run
+	stretch
 	late uint64
 	c    *cursor
 }
 
 func (w *waitingRun) cursor() *cursor {
 	if w.c == nil {
-		w.c = &cursor{run: w.Run, at: w.From, last: w.Base, late: w.late, ready: make(chan struct{}, 1)}
+		w.c = &cursor{pieces: w.pieces, run: w.Run, at: w.rest, last: w.last, late: w.late}
+		if w.rest < w.To {
+			w.c.ready = make(chan struct{}, 1)
+		}
 	}
 	return w.c
 }
 
 // merger is the state of the merge.
 type merger struct {
-	request chan<- *cursor
+	order   *Order
 	heap    []head       // by key, the smallest first
 	waiting []waitingRun // by Run.First, descending: the next one is the last
 	free    [][]Event
 	bufSize int
-	spare   int // how many more events the buffers may hold; below 0: beyond orderEvents
+	spare   int // how many more events the buffers may hold; below 0: beyond bufferEvents
 	limit   uint64
 	lastOut uint64
 	out     []Event
@@ -66,18 +69,20 @@ func (m *merger) round(r round) error {
 
 // add puts runs among those that wait, and has the first buffers of the next
 // ones filled ahead.
-func (m *merger) add(runs []Run) {
+func (m *merger) add(runs []stretch) {
 	if len(runs) == 0 {
 		return
 	}
 	for _, r := range runs {
-		m.waiting = append(m.waiting, waitingRun{Run: r, late: m.lastOut})
+		m.waiting = append(m.waiting, waitingRun{stretch: r, late: m.lastOut})
 	}
 	slices.SortFunc(m.waiting, func(a, b waitingRun) int {
 		return cmp.Or(cmp.Compare(b.First, a.First), cmp.Compare(b.From, a.From))
 	})
 	for i := len(m.waiting) - 1; i >= 0 && m.ahead(); i-- {
-		m.ask(m.waiting[i].cursor())
+		if w := &m.waiting[i]; len(w.pieces) == 0 {
+			m.ask(w.cursor())
+		}
 	}
 }
 
@@ -100,39 +105,72 @@ func (m *merger) ask(c *cursor) {
 		m.spare -= size
 	}
 	c.asked = true
-	m.request <- c
+	m.order.ask(c)
 }
 
-// turn makes the buffer that was asked for the current one, and reports
-// whether the cursor has events. A cursor that has none is at its end.
+// turn makes the next piece, or the buffer that was asked for, the current one,
+// and reports whether the cursor has events. A cursor that has none is at its end.
 func (m *merger) turn(c *cursor) (bool, error) {
 	for {
-		m.ask(c)
-		if !c.asked {
-			m.release(c)
-			return false, c.err
-		}
-		<-c.ready
-		c.asked = false
-		if c.err != nil {
-			return false, c.err
-		}
-		old := c.buf
-		c.buf, c.next = c.next, nil
-		m.recycle(old)
-		c.cur, c.carry = c.buf, nil
-		if c.run.Inverted && c.at < c.run.To {
-			keep := max(len(c.buf)-OrderSlack, 0)
-			c.cur, c.carry = c.buf[:keep], c.buf[keep:]
+		if len(c.pieces) > 0 {
+			m.nextPiece(c)
+		} else if more, err := m.nextBuffer(c); !more {
+			return false, err
 		}
 		m.skipLate(c)
-		if len(c.cur) > 0 {
-			if m.ahead() {
-				m.ask(c)
-			}
-			return true, nil
+		if len(c.cur) == 0 {
+			continue
 		}
+		if len(c.pieces) == 0 && m.ahead() {
+			m.ask(c)
+		}
+		return true, nil
 	}
+}
+
+// nextPiece makes the next piece the current one.
+func (m *merger) nextPiece(c *cursor) {
+	m.order.drop(c.hold)
+	c.cur, c.hold = c.pieces[0].evs, c.pieces[0].chunk
+	c.pieces = c.pieces[1:]
+	if len(c.pieces) > 0 {
+		return
+	}
+	if m.keepBack(c); len(c.carry) > 0 {
+		c.carry = slices.Clone(c.carry) // the chunk will be used again
+	}
+}
+
+// keepBack leaves the last events for the next buffer, when a record that is
+// still to be read may precede them.
+func (m *merger) keepBack(c *cursor) {
+	c.carry = nil
+	if c.run.Inverted && c.at < c.run.To {
+		keep := max(len(c.cur)-OrderSlack, 0)
+		c.cur, c.carry = c.cur[:keep], c.cur[keep:]
+	}
+}
+
+// nextBuffer makes the buffer that was asked for the current one. It reports
+// false at the end of the run.
+func (m *merger) nextBuffer(c *cursor) (bool, error) {
+	m.ask(c)
+	if !c.asked {
+		m.release(c)
+		return false, c.err
+	}
+	<-c.ready
+	c.asked = false
+	if c.err != nil {
+		return false, c.err
+	}
+	m.stats.Reread += uint64(len(c.next) - len(c.carry))
+	m.order.drop(c.hold)
+	m.recycle(c.buf)
+	c.buf, c.next, c.hold = c.next, nil, nil
+	c.cur = c.buf
+	m.keepBack(c)
+	return true, nil
 }
 
 // skipLate leaves out events that should have been handed out before.
@@ -156,7 +194,11 @@ func (m *merger) recycle(buf []Event) {
 
 func (m *merger) release(c *cursor) {
 	m.recycle(c.buf)
-	c.buf, c.cur, c.carry = nil, nil, nil
+	m.order.drop(c.hold)
+	for _, p := range c.pieces {
+		m.order.drop(p.chunk)
+	}
+	c.buf, c.cur, c.carry, c.hold, c.pieces = nil, nil, nil, nil, nil
 }
 
 // upTo hands out all events up to limit. It is the hot loop of everything that
@@ -179,12 +221,13 @@ func (m *merger) upTo(limit uint64) error {
 		c := m.heap[0].c
 		for {
 			e := c.cur
-			n := 0
-			room := cap(m.out) - len(m.out)
+			out := m.out[len(m.out):cap(m.out)]
+			n, room := 0, len(out)
 			for n < len(e) && n < room && (e[n].Time < stop.time || e[n].Time == stop.time && e[n].Off <= stop.off) {
+				out[n] = e[n] // stretches are short: not worth a memmove
 				n++
 			}
-			m.out = append(m.out, e[:n]...)
+			m.out = m.out[:len(m.out)+n]
 			c.cur = e[n:]
 			if len(m.out) == cap(m.out) {
 				if err := m.flush(); err != nil {
@@ -231,9 +274,8 @@ func (m *merger) activate() error {
 	c := m.waiting[n].cursor()
 	m.waiting[n] = waitingRun{}
 	m.waiting = m.waiting[:n]
-	if !c.asked && m.spare < orderEvents-maxEvents {
+	if len(c.pieces) == 0 && !c.asked && m.spare < bufferEvents-maxEvents {
 		m.stats.Runs++
-		m.forget(c)
 		return nil
 	}
 	more, err := m.turn(c)
@@ -242,28 +284,6 @@ func (m *merger) activate() error {
 		m.up()
 	}
 	return err
-}
-
-// forget waits for the decoder to let go of a cursor.
-func (m *merger) forget(c *cursor) {
-	if c.asked {
-		<-c.ready
-		c.asked = false
-		m.recycle(c.next)
-	}
-	m.release(c)
-}
-
-// drain waits for the decoder to let go of all that is left.
-func (m *merger) drain() {
-	for _, h := range m.heap {
-		m.forget(h.c)
-	}
-	for _, w := range m.waiting {
-		if w.c != nil {
-			m.forget(w.c)
-		}
-	}
 }
 
 func (m *merger) flush() error {

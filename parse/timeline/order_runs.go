@@ -40,6 +40,7 @@ type Runs struct {
 	jump uint64 // how far Add lets the next record be: 0 while cur has no time yet
 	last uint64 // the largest time in cur
 	n    uint64 // records with a time in cur
+	seen uint64 // all records in cur
 	ring [OrderSlack]uint64
 
 	top     uint64 // the largest time of all runs
@@ -59,8 +60,9 @@ func (x *Runs) Add(to int64, t uint64) bool {
 	if t-x.last >= x.jump { // also when t is before last, or 0
 		return false
 	}
-	x.ring[x.n&(OrderSlack-1)] = t
+	x.ring[x.seen&(OrderSlack-1)] = t
 	x.n++
+	x.seen++
 	x.last = t
 	x.cur.To = to
 	return true
@@ -68,20 +70,23 @@ func (x *Runs) Add(to int64, t uint64) bool {
 
 // AddSlow takes any record: one without a time has t 0, one without a CPU has
 // cpu -1. A time from MaxTime on is taken for none; its record must make no event.
-func (x *Runs) AddSlow(from, to int64, t uint64, cpu int) {
+// It reports whether the record begins a run.
+func (x *Runs) AddSlow(from, to int64, t uint64, cpu int) (began bool) {
 	if t >= MaxTime {
 		t = 0
 	}
 	switch {
 	case !x.open:
 		x.start(from, to, t, cpu)
+		return true
 	case t == 0:
-		x.cur.To = to
+		x.place(to, x.last)
 	case x.n == 0 && t-x.cur.Base < timeJump: // only records without a time so far
 		x.accept(to, t)
 	case x.suspect && x.n == 1 && x.stray(t, cpu):
 		x.drop()
 		x.start(from, to, t, cpu)
+		return true
 	case t >= x.last && t-x.last < timeJump:
 		x.accept(to, t)
 	case t < x.last && x.last-t < timeJump && t >= x.floor():
@@ -91,15 +96,20 @@ func (x *Runs) AddSlow(from, to int64, t uint64, cpu int) {
 	default:
 		x.Cut()
 		x.start(from, to, t, cpu)
+		return true
 	}
+	return false
 }
+
+// unsure reports whether the run may yet turn out to begin with a stray record.
+func (x *Runs) unsure() bool { return x.open && x.suspect && x.n == 1 }
 
 // floor is the largest time of the records that are OrderSlack or more before.
 func (x *Runs) floor() uint64 {
-	if x.n < OrderSlack {
+	if x.seen < OrderSlack {
 		return 0
 	}
-	return x.ring[x.n&(OrderSlack-1)]
+	return x.ring[x.seen&(OrderSlack-1)]
 }
 
 func near(a, b uint64) bool { return a-b < timeJump || b-a < timeJump }
@@ -114,9 +124,15 @@ func (x *Runs) stray(t uint64, cpu int) bool {
 }
 
 func (x *Runs) accept(to int64, t uint64) {
-	x.ring[x.n&(OrderSlack-1)] = t
 	x.n++
 	x.last, x.jump = t, timeJump
+	x.place(to, t)
+}
+
+// place counts a record, with or without a time of its own.
+func (x *Runs) place(to int64, t uint64) {
+	x.ring[x.seen&(OrderSlack-1)] = t
+	x.seen++
 	x.cur.To = to
 }
 
@@ -135,13 +151,17 @@ func (x *Runs) drop() {
 func (x *Runs) start(from, to int64, t uint64, cpu int) {
 	x.single = x.suspect && x.n == 1 && x.cpu == cpu && t < x.last && len(x.done) > 0 && x.done[len(x.done)-1].To == from
 	x.cur = Run{From: from, To: to, Base: x.last, First: t, Last: t}
-	x.base, x.n, x.open, x.jump, x.beforeTo = x.last, 0, true, 0, x.firstTo
+	x.base, x.n, x.seen, x.open, x.jump, x.beforeTo = x.last, 0, 0, true, 0, x.firstTo
 	x.suspect, x.cpu, x.firstTo = t != 0 && cpu >= 0 && !near(t, x.last), cpu, to
 	if t == 0 {
 		x.cur.First, x.cur.Last = x.last, x.last
+		x.place(to, x.last)
 		return
 	}
 	x.accept(to, t)
+	if x.suspect {
+		x.jump = 0 // the next record decides
+	}
 }
 
 // Cut ends the run: what follows does not belong to it. Call it before bytes

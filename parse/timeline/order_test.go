@@ -23,49 +23,67 @@ const recBytes = 10
 
 const roundMark = -2
 
+// decode is a Recorder: the place of a record tells which one it is.
+func (tp tape) decode(_ []byte, off int64, last *uint64, dst []Event) []Event {
+	r := tp[off/recBytes]
+	if r.time != 0 {
+		*last = r.time
+	}
+	return append(dst, Event{Time: *last, Off: off, CPU: int32(r.cpu), Kind: KindSample})
+}
+
 // Decode implements Decoder.
 func (tp tape) Decode(from, to int64, last *uint64, dst []Event) ([]Event, int64, error) {
 	for ; from < to && len(dst) < cap(dst); from += recBytes {
-		r := tp[from/recBytes]
-		if r.time != 0 {
-			*last = r.time
-		}
-		dst = append(dst, Event{Time: *last, Off: from, CPU: int32(r.cpu), Kind: KindSample})
+		dst = tp.decode(nil, from, last, dst)
 	}
 	return dst, from, nil
 }
 
-// order runs a tape through Runs and an Order, as a reader of a file does, and
-// returns what came out.
-func (tp tape) order(tb testing.TB, cpus int) ([]Event, OrderStats, *Runs) {
-	tb.Helper()
-	var got []Event
-	o := NewOrder(tp, func(b []Event) error { got = append(got, b...); return nil }, OrderOptions{CPUs: cpus})
-	var x Runs
-	var top uint64
+// feed runs a tape through an Order, as a reader of a file does. It returns the
+// first error of Give.
+func (tp tape) feed(o *Order) error {
+	in := o.Intake()
+	var top, last uint64
+	rec := make([]byte, recBytes)
+	dst := in.Buffer()
 	for i, r := range tp {
-		from, to := int64(i)*recBytes, int64(i+1)*recBytes
-		if r.cpu == roundMark {
-			x.Cut()
+		off, to := int64(i)*recBytes, int64(i+1)*recBytes
+		switch {
+		case r.cpu == roundMark:
+			in.Keep(dst)
+			in.Cut()
 			safe := top
-			top = x.Top()
-			if err := o.Add(x.Take(), safe); err != nil {
-				tb.Fatal(err)
+			top = in.Top()
+			if err := in.Give(safe); err != nil {
+				return err
 			}
-			continue
-		}
-		if !x.Add(to, r.time) {
-			x.AddSlow(from, to, r.time, r.cpu)
+			dst = in.Buffer()
+		case !in.Add(to, r.time):
+			dst = in.Slow(rec, off, r.time, r.cpu, &last, dst, tp.decode)
+		case dst != nil:
+			if dst = tp.decode(rec, off, &last, dst); len(dst) == cap(dst) {
+				dst = in.Next(dst, to, last)
+			}
 		}
 	}
-	if err := o.Add(x.Take(), 0); err != nil {
+	in.Keep(dst)
+	return in.Give(0)
+}
+
+// order runs a tape through an Order and returns what came out.
+func (tp tape) order(tb testing.TB, opt OrderOptions) ([]Event, OrderStats, *Runs) {
+	tb.Helper()
+	var got []Event
+	o := NewOrder(tp, func(b []Event) error { got = append(got, b...); return nil }, opt)
+	if err := tp.feed(o); err != nil {
 		tb.Fatal(err)
 	}
 	st, err := o.Close()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return got, st, &x
+	return got, st, &o.Intake().Runs
 }
 
 // sorted is what must come out: the records with a time by time, those of
@@ -123,7 +141,7 @@ func TestOrderIsASort(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d-%d-%d-%g", c.cpus, c.rounds, c.perRound, c.slip), func(t *testing.T) {
 			tp := rings(rand.New(rand.NewPCG(1, uint64(c.cpus))), c.cpus, c.rounds, c.perRound, c.slip)
-			got, st, _ := tp.order(t, c.cpus)
+			got, st, _ := tp.order(t, OrderOptions{CPUs: c.cpus})
 			compareEvents(t, got, tp.sorted())
 			if st.Late != 0 || st.Runs != 0 || st.Events != uint64(len(got)) {
 				t.Errorf("stats %+v for %d events", st, len(got))
@@ -148,7 +166,7 @@ func compareEvents(t *testing.T, got, want []Event) {
 func TestOrderWithoutRounds(t *testing.T) {
 	tp := rings(rand.New(rand.NewPCG(2, 2)), 4, 50, 2000, 0.02)
 	tp = slices.DeleteFunc(tp, func(r tapeRec) bool { return r.cpu == roundMark })
-	got, _, _ := tp.order(t, 4)
+	got, _, _ := tp.order(t, OrderOptions{CPUs: 4})
 	compareEvents(t, got, tp.sorted())
 }
 
@@ -156,7 +174,7 @@ func TestOrderUntimed(t *testing.T) {
 	// Records without a time come where they stand: at the beginning first, and
 	// behind the record that they follow.
 	tp := tape{{0, 0}, {0, 0}, {500, 0}, {0, 0}, {700, 0}, {400, 1}, {0, 1}, {600, 1}, {cpu: roundMark}, {0, 0}, {900, 0}}
-	got, _, _ := tp.order(t, 2)
+	got, _, _ := tp.order(t, OrderOptions{CPUs: 2})
 	var seq []int64
 	for _, e := range got {
 		seq = append(seq, e.Off/recBytes)
@@ -168,7 +186,7 @@ func TestOrderUntimed(t *testing.T) {
 
 func TestOrderNoTimes(t *testing.T) {
 	tp := make(tape, 5000)
-	got, _, _ := tp.order(t, 1)
+	got, _, _ := tp.order(t, OrderOptions{CPUs: 1})
 	compareEvents(t, got, tp.sorted())
 }
 
@@ -185,7 +203,7 @@ func TestOrderStray(t *testing.T) {
 			want := tp.sorted()
 			want = slices.DeleteFunc(want, func(e Event) bool { return e.Off == int64(at)*recBytes })
 			tp[at].time = bad
-			got, st, x := tp.order(t, 2)
+			got, st, x := tp.order(t, OrderOptions{CPUs: 2})
 			compareEvents(t, got, want)
 			if x.Strays != 1 || x.StrayOff != int64(at)*recBytes || st.Late != 0 {
 				t.Errorf("%d strays, the last at %d, %+v", x.Strays, x.StrayOff, st)
@@ -198,7 +216,7 @@ func TestOrderStray(t *testing.T) {
 // backwards behind it.
 func TestOrderStrayFirst(t *testing.T) {
 	tp := tape{{0, -1}, {1 << 62, 0}, {0, -1}, {5e9, 0}, {5e9 + 1, 0}, {cpu: roundMark}, {5e9 + 2, 0}, {cpu: roundMark}, {5e9 + 3, 0}}
-	got, st, x := tp.order(t, 1)
+	got, st, x := tp.order(t, OrderOptions{CPUs: 1})
 	var seq []int64
 	for _, e := range got {
 		seq = append(seq, e.Off/recBytes)
@@ -211,7 +229,7 @@ func TestOrderStrayFirst(t *testing.T) {
 // TestOrderGap keeps records after a long pause: the next one confirms the time.
 func TestOrderGap(t *testing.T) {
 	tp := tape{{1e9, 0}, {2e9, 0}, {90e9, 0}, {90e9 + 1, 0}, {200e9, 0}, {3e9, 1}, {4e9, 1}, {300e9, 0}}
-	got, _, x := tp.order(t, 1)
+	got, _, x := tp.order(t, OrderOptions{CPUs: 1})
 	compareEvents(t, got, tp.sorted())
 	if x.Strays != 0 {
 		t.Errorf("%d strays", x.Strays)
@@ -221,7 +239,7 @@ func TestOrderGap(t *testing.T) {
 // TestOrderLate leaves out what breaks the rule of rounds, and counts it.
 func TestOrderLate(t *testing.T) {
 	tp := tape{{100, 0}, {200, 0}, {cpu: roundMark}, {300, 0}, {cpu: roundMark}, {400, 0}, {cpu: roundMark}, {150, 1}, {500, 1}}
-	got, st, _ := tp.order(t, 2)
+	got, st, _ := tp.order(t, OrderOptions{CPUs: 2})
 	if st.Late != 1 || st.LateOff != 7*recBytes || len(got) != 5 {
 		t.Errorf("%+v, %d events", st, len(got))
 	}
@@ -239,7 +257,7 @@ func TestOrderChaos(t *testing.T) {
 	for i := range tp {
 		tp[i] = tapeRec{1 + rnd.Uint64N(1<<40), i % 16}
 	}
-	got, st, x := tp.order(t, 16)
+	got, st, x := tp.order(t, OrderOptions{CPUs: 16})
 	for i := 1; i < len(got); i++ {
 		if got[i].Time < got[i-1].Time {
 			t.Fatalf("event %d goes back", i)
@@ -262,28 +280,46 @@ func (f failing) Decode(from, to int64, last *uint64, dst []Event) ([]Event, int
 
 func TestOrderErrors(t *testing.T) {
 	tp := rings(rand.New(rand.NewPCG(5, 5)), 2, 1, 300, 0)
-	run := []Run{{From: 0, To: 300 * recBytes, First: tp[0].time, Last: tp[299].time}}
-	o := NewOrder(failing{tp}, func([]Event) error { return nil }, OrderOptions{})
-	_ = o.Add(run, ^uint64(0))
+	nothing := func([]Event) error { return nil }
+	o := NewOrder(failing{tp}, nothing, OrderOptions{Events: 1})
+	_ = tp.feed(o)
 	if _, err := o.Close(); !errors.Is(err, errTape) {
 		t.Errorf("decoder's error: %v", err)
 	}
 	errSink := errors.New("sink full")
-	o = NewOrder(tp, func([]Event) error { return errSink }, OrderOptions{})
-	_ = o.Add(run, ^uint64(0))
-	if _, err := o.Close(); !errors.Is(err, errSink) {
-		t.Errorf("sink's error: %v", err)
+	for _, n := range []int{0, 1} {
+		o = NewOrder(tp, func([]Event) error { return errSink }, OrderOptions{Events: n})
+		_ = tp.feed(o)
+		if _, err := o.Close(); !errors.Is(err, errSink) {
+			t.Errorf("sink's error: %v", err)
+		}
+		o = NewOrder(tp, nothing, OrderOptions{Events: n})
+		_ = tp.feed(o)
+		o.Abort()
 	}
-	o = NewOrder(tp, func([]Event) error { return nil }, OrderOptions{})
-	_ = o.Add(run, 0)
-	o.Abort()
+}
+
+// TestOrderRereads gives so little memory that most events are decoded a second
+// time, when they are due.
+func TestOrderRereads(t *testing.T) {
+	for _, events := range []int{1, chunkEvents, 3 * chunkEvents, 20 * chunkEvents} {
+		for _, slip := range []float64{0, 0.05} {
+			tp := rings(rand.New(rand.NewPCG(7, uint64(events))), 3, 12, 9000, slip)
+			got, st, _ := tp.order(t, OrderOptions{CPUs: 3, Events: events})
+			compareEvents(t, got, tp.sorted())
+			if st.Late != 0 || st.Runs != 0 || st.Reread == 0 && events < 20*chunkEvents || st.Reread != 0 && events >= 40*chunkEvents {
+				t.Errorf("%d events of memory: %+v", events, st)
+			}
+			t.Logf("%d events of memory: %d of %d read again", events, st.Reread, st.Events)
+		}
+	}
 }
 
 // FuzzOrder holds the order against a sort: whatever comes out is in order, and
 // nothing is lost without being counted.
 func FuzzOrder(f *testing.F) {
-	f.Add([]byte{1, 2, 3, 4, 0, 0, 255, 9, 7, 3, 255, 1})
-	f.Fuzz(func(t *testing.T, b []byte) {
+	f.Add([]byte{1, 2, 3, 4, 0, 0, 255, 9, 7, 3, 255, 1}, uint16(0))
+	f.Fuzz(func(t *testing.T, b []byte, events uint16) {
 		var tp tape
 		now := uint64(1000)
 		for _, x := range b[:min(len(b), 4096)] {
@@ -299,7 +335,7 @@ func FuzzOrder(f *testing.F) {
 				tp = append(tp, tapeRec{now, int(x & 3)})
 			}
 		}
-		got, st, x := tp.order(t, 4)
+		got, st, x := tp.order(t, OrderOptions{CPUs: 4, Events: int(events)})
 		if want := len(tp.sorted()); len(got)+int(st.Late)+x.Strays != want {
 			t.Errorf("%d out, %d late, %d strays, of %d", len(got), st.Late, x.Strays, want)
 		}
@@ -314,20 +350,11 @@ func FuzzOrder(f *testing.F) {
 // BenchmarkOrder merges two rings of a million records.
 func BenchmarkOrder(b *testing.B) {
 	tp := rings(rand.New(rand.NewPCG(6, 6)), 2, 20, 50_000, 0.001)
-	var x Runs
-	for i, r := range tp {
-		if from := int64(i) * recBytes; r.cpu == roundMark {
-			x.Cut()
-		} else if !x.Add(from+recBytes, r.time) {
-			x.AddSlow(from, from+recBytes, r.time, r.cpu)
-		}
-	}
-	runs := x.Take()
 	b.SetBytes(int64(len(tp)) * 64)
 	b.ReportAllocs()
 	for b.Loop() {
 		o := NewOrder(tp, func([]Event) error { return nil }, OrderOptions{CPUs: 2})
-		if err := o.Add(runs, ^uint64(0)); err != nil {
+		if err := tp.feed(o); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := o.Close(); err != nil {

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -17,6 +18,24 @@ type Select struct {
 	Comms      []string // names of tasks, as they were last
 	CPUs       []int
 	From, To   uint64 // ns in the capture's clock, both inclusive; a To of 0 is no end
+	Share      Share  // instead of From and To: a share of the capture's time
+}
+
+// Share is a part of a capture's time, in per cent of it from its first sample
+// to its last. The zero Share is all of it. Within turns it into times.
+type Share struct{ From, To float64 }
+
+// Within returns the selection for a capture whose samples are from first to
+// last. Of two shares that follow each other, a moment belongs to one.
+//
+// Arithmetic: set_percent_time in the kernel's tools/perf/util/time-utils.c.
+func (s *Select) Within(first, last uint64) *Select {
+	out, total := *s, float64(last-first)
+	out.From, out.To = first+uint64(math.Round(s.Share.From/100*total)), first+uint64(math.Round(s.Share.To/100*total))
+	if out.To > out.From && out.To != last {
+		out.To--
+	}
+	return &out
 }
 
 // ByTask reports whether tasks are selected.
@@ -26,7 +45,7 @@ func (s *Select) ByTask() bool {
 
 // ByEvent reports whether Keep drops events.
 func (s *Select) ByEvent() bool {
-	return s != nil && (len(s.CPUs) > 0 || s.From > 0 || s.To > 0)
+	return s != nil && (len(s.CPUs) > 0 || s.From > 0 || s.To > 0 || s.Share != Share{})
 }
 
 // Task reports whether a task is selected. As with perf, each kind of
@@ -81,12 +100,21 @@ func (s *Select) String() string {
 		parts = append(parts, "--comm "+strings.Join(s.Comms, ","))
 	}
 	ints("--cpu", s.CPUs)
+	if s.Share != (Share{}) {
+		parts = append(parts, fmt.Sprintf("--time %.10g%%-%.10g%%", s.Share.From, s.Share.To))
+	}
 	if s.From > 0 || s.To > 0 {
 		end := ""
 		if s.To > 0 {
 			end = Seconds(s.To)
 		}
-		parts = append(parts, "--time "+Seconds(s.From)+","+end)
+		times := Seconds(s.From) + "," + end
+		if s.Share != (Share{}) {
+			times = "(" + times + ")"
+		} else {
+			times = "--time " + times
+		}
+		parts = append(parts, times)
 	}
 	return strings.Join(parts, " ")
 }

@@ -22,6 +22,7 @@ type TrackerOptions struct {
 	Lines      bool // Event.Off is a line of a text
 	Events     []EventInfo
 	Select     *Select // of whom to tell; nil: all tasks
+	Watch      Watcher // is told of every stint and wakeup; nil: nobody is
 	MaxTasks   int     // tasks that are told apart; 0 for DefaultMaxTasks
 }
 
@@ -48,7 +49,7 @@ type StackFrames interface {
 //	task mode:          A───┤ ?  ? ? ? ?├A──     only prev's end is seen, unless
 //	                                             PERF_RECORD_SWITCH tells of the start
 //
-// Memory: about 500 bytes for a task that lived shortly, up to 5 KB for one with
+// Memory: about 650 bytes for a task that lived shortly, up to 5 KB for one with
 // full histograms and 32 wakers; 64 bytes a distinct (task, stack, state, wake
 // context), at most maxSamples of them; 2 KB a CPU. It does not grow with events.
 //

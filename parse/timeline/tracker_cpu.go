@@ -2,12 +2,13 @@ package timeline
 
 // cpuState is what the switches of one CPU tell.
 type cpuState struct {
-	id    int32
-	clean bool   // nothing is known to be missing since the last switch
-	cur   *task  // put on by the last switch; nil: not known
-	since uint64 // time of the last switch; 0: not known
-	left  leaver
-	told  struct{ out, in uint32 } // task.id+1 of the last sched_switch, while its PERF_RECORD_SWITCH are to come
+	id            int32
+	clean         bool   // nothing is known to be missing since the last switch
+	cur           *task  // put on by the last switch; nil: not known
+	since         uint64 // time of the last switch; 0: not known
+	left          leaver
+	victim, vslot uint32                   // task.id+1 of whom cur took the CPU from, and where that is counted; 0: nobody
+	told          struct{ out, in uint32 } // task.id+1 of the last sched_switch, while its PERF_RECORD_SWITCH are to come
 
 	lossGen    uint32
 	switches   uint64
@@ -17,6 +18,7 @@ type cpuState struct {
 	series     series
 	stints     [numStints]stint // the last ones; the present one is at pos-1
 	pos        uint32
+	burst      []uint32    // task.ids woken here since the last switch, each once
 	after      []afterWake // wakeups made by cur since it came on
 	afterStore [8]afterWake
 }
@@ -96,7 +98,7 @@ func (c *cpuState) vacate(at uint64) {
 //
 //	CPU 0   A→B            C→D      B left and C came in between: neither
 //	        ────┤B ? ? ? C ├D──     has a stint of known length
-func (t *Tracker) leave(c *cpuState, prev *task, at uint64) bool {
+func (t *Tracker) leave(c *cpuState, prev *task, e *Event) bool {
 	if c.cur != prev {
 		if c.cur != nil {
 			prev.breaks++
@@ -104,7 +106,7 @@ func (t *Tracker) leave(c *cpuState, prev *task, at uint64) bool {
 		}
 		return false
 	}
-	ran, ok := t.span(c.since, at)
+	ran, ok := t.span(c.since, e.Time)
 	switch {
 	case !ok || !c.clean:
 	case prev == t.idle:
@@ -114,6 +116,9 @@ func (t *Tracker) leave(c *cpuState, prev *task, at uint64) bool {
 	case prev.place == on && prev.cpu == c.id:
 		c.busyNS += ran
 		prev.run.add(ran)
+		if t.opt.Watch != nil {
+			t.tellStint(prev, c.id, c.since, e)
+		}
 	}
 	return true
 }

@@ -142,6 +142,7 @@ func (t *Tracker) stats(x *task) evidence.TaskStats {
 		s.Migrations = evidence.Some(uint64(x.migrations))
 	}
 	t.contextInto(x, &s)
+	t.moreInto(x, &s)
 	s.Wakers = t.wakersOf(x)
 	return s
 }
@@ -190,7 +191,7 @@ func (t *Tracker) durationsInto(x *task, s *evidence.TaskStats) {
 	s.WaitNS.V += s.PreemptNS.V + x.otherWaitNS
 	s.WaitNS.OK = s.OffCPU != nil || s.Preempt != nil || x.otherWaits > 0
 	if s.Delay != nil {
-		s.MaxDelay = evidence.Some(evidence.Extreme{AtNS: x.maxDelay.at, NS: x.maxDelay.ns, Instead: t.taskOf(x.maxDelay.instead)})
+		s.MaxDelay = evidence.Some(evidence.Extreme{AtNS: x.worstAt, NS: x.worstNS, Instead: t.taskOf(x.instead)})
 	}
 }
 
@@ -223,7 +224,7 @@ func (t *Tracker) wakersOf(x *task) []evidence.Waker {
 	out := make([]evidence.Waker, 0, len(x.wakers))
 	for i := range x.wakers {
 		w := &x.wakers[i]
-		out = append(out, evidence.Waker{Task: t.taskOf(w.key.by()), IRQ: w.key.irq(), Count: uint64(w.count - w.errs),
+		out = append(out, evidence.Waker{Task: t.taskOf(w.key.by()), IRQ: w.key.irq(), Count: uint64(w.count),
 			DelayNS: w.delayNS, AfterNS: w.afterNS, Blocked: uint64(w.blocked)})
 	}
 	slices.SortStableFunc(out, func(a, b evidence.Waker) int { return cmp.Compare(b.Count, a.Count) })

@@ -58,7 +58,7 @@ func TestTrackerMemory(t *testing.T) {
 	}
 	each := (heap() - before) / threads
 	t.Logf("%d bytes a thread while counting", each)
-	if each > 640 {
+	if each > 720 {
 		t.Errorf("%d bytes a thread", each)
 	}
 	evs := load(8192, 500, 8, true, nil)
@@ -87,7 +87,7 @@ func TestTrackerMemory(t *testing.T) {
 	}
 	mb := (heap() - before) >> 20
 	t.Logf("%d MB of evidence of %d threads", mb, len(set.Threads))
-	if mb > 36 {
+	if mb > 40 {
 		t.Errorf("%d MB after Finish", mb)
 	}
 	runtime.KeepAlive(tr)

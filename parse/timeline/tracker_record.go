@@ -17,7 +17,7 @@ func (t *Tracker) onSwitchOut(e *Event) {
 		t.count(fromRecords, c, e.Time, 1)
 	}
 	if c == nil {
-		t.runWithoutCPU(x, e.Time)
+		t.runWithoutCPU(x, e)
 	} else {
 		t.recordLeave(c, x, e)
 	}
@@ -43,7 +43,7 @@ func (t *Tracker) recordLeave(c *cpuState, x *task, e *Event) {
 		x.breaks++
 		t.chainBreak(c)
 	}
-	whole := t.leave(c, x, e.Time) && c.clean || c.pos == 0
+	whole := t.leave(c, x, e) && c.clean || c.pos == 0
 	t.settleAfter(c, x, e)
 	c.vacate(e.Time)
 	c.left = leaver{task: x, invol: preempted(e.State), whole: whole, since: x.at}

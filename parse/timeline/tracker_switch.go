@@ -29,7 +29,13 @@ func (t *Tracker) onSwitch(e *Event) {
 	if next == nil || next.flags&flagDead != 0 {
 		next = t.newTask(e.Other, e.Off)
 	}
-	whole := t.leave(c, prev, e.Time) && c.clean || c.pos == 0
+	if c.victim != 0 {
+		t.settlePreemptor(c, prev, e.Time)
+	}
+	if len(c.burst) > 0 {
+		t.settleBurst(c)
+	}
+	whole := t.leave(c, prev, e) && c.clean || c.pos == 0
 	if prev != t.idle {
 		t.out(prev, next, e, whole)
 	}
@@ -62,11 +68,12 @@ func (t *Tracker) taskSwitch(c *cpuState, e *Event) {
 		next = t.others
 	}
 	if c != nil {
-		t.leave(c, prev, e.Time)
+		t.leave(c, prev, e)
 	} else {
-		t.runWithoutCPU(prev, e.Time)
+		t.runWithoutCPU(prev, e)
 	}
 	if prev != t.idle {
+		t.addGap(prev, e.Time)
 		t.out(prev, next, e, c == nil || c.clean)
 	}
 	next.wake.at = 0
@@ -102,6 +109,7 @@ func (t *Tracker) out(x, next *task, e *Event, whole bool) {
 	if preempted(state) {
 		wake = t.wakeContext(x, x.at, next, e.CPU, whole)
 		x.ctx[wake]++
+		t.takenBy(x, next, e)
 	}
 	x.kinds[t.kindOf(x, next)]++
 	switch state {
@@ -165,6 +173,7 @@ func (t *Tracker) endWait(x *task, at uint64, cpu int32) {
 		switch {
 		case preempted(x.outState):
 			x.preempt.add(wait)
+			t.charge(x, x.at, at, cpu)
 		case x.outState != evidence.StateUnknown:
 			x.offCPU.add(wait)
 		default:
@@ -195,16 +204,17 @@ func preempted(s evidence.State) bool { return s == evidence.StateR || s == evid
 
 func (t *Tracker) addDelay(x *task, d, at uint64, cpu int32) {
 	x.delay.add(d)
+	t.charge(x, x.wakeAt, at, cpu)
 	if x.waker != 0 {
 		x.wakers[x.waker-1].delayNS += d
 	}
 	if s := t.samples.at(x.slot); s != nil {
 		s.delayNS += d
 	}
-	if d > x.maxDelay.ns {
-		x.maxDelay = extreme{at: at, ns: d, instead: othersID}
+	if d > x.worstNS {
+		x.worstAt, x.worstNS, x.instead = at, d, othersID
 		if c := t.cpu(cpu); c != nil {
-			x.maxDelay.instead = c.instead(x.wakeAt, at)
+			x.instead = c.instead(x.wakeAt, at)
 		}
 	}
 }
@@ -221,12 +231,15 @@ func (t *Tracker) endFirstWait(x *task, at uint64, cpu int32) {
 }
 
 // runWithoutCPU accounts a stint in a capture without CPU numbers.
-func (t *Tracker) runWithoutCPU(x *task, at uint64) {
+func (t *Tracker) runWithoutCPU(x *task, e *Event) {
 	if x.place != on || x == t.others {
 		return
 	}
-	if ran, ok := t.span(x.at, at); ok && t.intact(x.gen, x.cpu) {
+	if ran, ok := t.span(x.at, e.Time); ok && t.intact(x.gen, x.cpu) {
 		x.run.add(ran)
+		if t.opt.Watch != nil {
+			t.tellStint(x, -1, x.at, e)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ type task struct {
 	slot     uint32 // index+1 into the samples, of the last switch-out
 	lastKey  uint32 // index+1 into the samples, of any sample: the next is often the same
 	ins      uint32
-	_        uint32
+	wakeups  uint32
 
 	wake  wakeContext
 	kinds [evidence.NumKinds]uint32
@@ -58,15 +58,18 @@ type task struct {
 	rec    [2]uint32 // switch-outs by PERF_RECORD_SWITCH: voluntary, preempted
 	_      [14 - evidence.NumStates]uint32
 
-	run, offCPU durations
+	run     durations
+	offCPU  durations
+	preempt durations
+	delay   durations
 
-	preempt, delay durations
-
-	sleepNS  uint64
-	maxDelay extreme
-	wakers   []waker
-	wakeups  uint32
-	sleeps   uint32
+	sleepNS uint64
+	worstAt uint64 // when the longest delay ended
+	worstNS uint64
+	instead uint32 // task.id of who ran meanwhile; othersID: not known
+	sleeps  uint32
+	wakers  []waker
+	index   *wakerIndex
 
 	otherWaitNS uint64 // waits after a switch-out of unknown state
 	firstWaitNS uint64
@@ -77,7 +80,29 @@ type task struct {
 	migrations  uint32
 	breaks      uint32 // switch-outs whose switch-in was missed
 	missed      uint32 // switch-outs that were missed
-	_           [3]uint32
+	_           uint32
+	more        *taskMore // nil until there is something in it
+}
+
+// taskMore is what few switches have to do with.
+type taskMore struct {
+	gap        *durations // from a voluntary switch-out to the next switch-out
+	preemptors []preemptor
+	bursts     uint32
+	waits      uint32 // for a CPU
+	waited     uint64 // by them, ns
+	owed       uint64 // of it, not charged yet
+	burstSize  uint64
+	blame      []blamed
+	idleNS     uint64 // of the waits for a CPU, while another was idle
+}
+
+// extra returns the further evidence of a task, making it if need be.
+func (x *task) extra() *taskMore {
+	if x.more == nil {
+		x.more = new(taskMore)
+	}
+	return x.more
 }
 
 // durations collects the values of a histogram. The last few wait here, so that
@@ -142,12 +167,6 @@ type wakeContext struct {
 	from   int32  // the waker's CPU; -1: not known
 	target int32  // the CPU it was put on; -1: not told
 	irq    bool
-}
-
-// extreme is the longest delay of a task.
-type extreme struct {
-	at, ns  uint64
-	instead uint32 // task.id; othersID: not known
 }
 
 // outs is the number of switch-outs by sched_switch.

@@ -6,7 +6,7 @@ import "ctxan/parse/evidence"
 type waker struct {
 	key     wakerKey
 	count   uint32
-	errs    uint32 // at most so many more by it came before it had this place
+	credit  uint32 // how often the hand passes before the place goes to another
 	blocked uint32
 	delayNS uint64
 	afterNS uint64
@@ -28,31 +28,73 @@ func (k wakerKey) by() uint32 { return uint32(k >> 1) }
 func (k wakerKey) irq() bool  { return k&1 != 0 }
 
 // maxWakerSlots bounds the wakers that are told apart while counting. When a
-// new one comes, the place of the rarest goes to it, with that one's count as
-// its handicap (Metwally's space-saving): a frequent waker is never pushed out
-// by many rare ones, and what is reported was counted.
+// new one comes, a hand goes on by one place and takes one credit there; a place
+// without credit goes to the new one. A waker that is frequent earns more than
+// the hand takes, and is never pushed out by many rare ones, of which the wakeups
+// are not counted by waker then. What is counted was seen.
 const maxWakerSlots = 2 * evidence.MaxWakers
 
-// wakerSlot returns the index of a waker among those of x.
-func (x *task) wakerSlot(key wakerKey) int {
+// wakerIndex has the keys of a task's wakers together, for those with more than
+// a few.
+type wakerIndex struct {
+	keys [maxWakerSlots]wakerKey
+	hand uint32
+}
+
+// fewWakers are found without an index.
+const fewWakers = 4
+
+// wakerSlot returns the index of a waker among those of x; none when it has no
+// place.
+func (x *task) wakerSlot(key wakerKey) (slot int, ok bool) {
+	if ix := x.index; ix != nil {
+		for i, k := range ix.keys[:len(x.wakers)&(2*maxWakerSlots-1)] {
+			if k == key {
+				return i, true
+			}
+		}
+		return x.newWaker(key)
+	}
 	for i := range x.wakers {
 		if x.wakers[i].key == key {
-			return i
+			return i, true
 		}
 	}
-	if len(x.wakers) < maxWakerSlots {
+	return x.newWaker(key)
+}
+
+// newWaker finds a place for a waker that has none.
+func (x *task) newWaker(key wakerKey) (slot int, ok bool) {
+	n := len(x.wakers)
+	if n < maxWakerSlots {
 		x.wakers = append(x.wakers, waker{key: key})
-		return len(x.wakers) - 1
+		x.indexWaker(n)
+		return n, true
 	}
-	low := 0
-	for i := range x.wakers {
-		if x.wakers[i].count < x.wakers[low].count {
-			low = i
+	i := int(x.index.hand % maxWakerSlots)
+	x.index.hand++
+	if w := &x.wakers[i]; w.credit > 0 {
+		w.credit--
+		return 0, false
+	}
+	x.wakers[i] = waker{key: key}
+	x.index.keys[i] = key
+	return i, true
+}
+
+// indexWaker notes the key of a waker that is new at a place, and of all when
+// they become more than a few.
+func (x *task) indexWaker(n int) {
+	switch {
+	case n < fewWakers:
+	case n == fewWakers:
+		x.index = new(wakerIndex)
+		for i := range x.wakers {
+			x.index.keys[i] = x.wakers[i].key
 		}
+	default:
+		x.index.keys[n] = x.wakers[n].key
 	}
-	n := x.wakers[low].count
-	x.wakers[low] = waker{key: key, count: n, errs: n}
-	return low
 }
 
 // afterWake is a wakeup whose waker is still on the CPU.
@@ -82,7 +124,7 @@ func (t *Tracker) onWaking(e *Event) {
 	if x == t.idle || x == t.others {
 		return
 	}
-	t.woken(x, e, -1)
+	t.woken(x, e, e.Time, -1)
 	x.flags |= flagWaking
 	if !t.hasWakeup && x.wakeAt == 0 {
 		t.runnable(x, e)
@@ -101,10 +143,14 @@ func (t *Tracker) onWakeup(e *Event) {
 	}
 	x.wakeups++
 	target := int32(e.Arg)
-	if x.flags&flagWaking != 0 {
+	switch {
+	case e.Flags&FlagWaking != 0:
+		t.hasWaking = true
+		t.woken(x, e, e.Time-e.Arg>>32, target)
+	case x.flags&flagWaking != 0:
 		x.wake.target = target
-	} else {
-		t.woken(x, e, target)
+	default:
+		t.woken(x, e, e.Time, target)
 	}
 	if x.flags&flagEarly != 0 { // this is the first sched_wakeup of the capture, or nearly
 		x.wakeAt = 0
@@ -125,7 +171,11 @@ func (t *Tracker) onWakeupNew(e *Event) {
 	if e.OtherComm != 0 {
 		x.comm = e.OtherComm
 	}
-	x.wake = wakeContext{at: e.Time, by: t.get(e.TID, e.Off).id, from: e.CPU, target: int32(e.Arg), irq: e.Flags&FlagIRQ != 0}
+	by := t.get(e.TID, e.Off)
+	x.wake = wakeContext{at: e.Time, by: by.id, from: e.CPU, target: int32(e.Arg), irq: e.Flags&FlagIRQ != 0}
+	if t.opt.Watch != nil {
+		t.tellWake(by, x, e, e.Time)
+	}
 	t.runnable(x, e)
 }
 
@@ -141,11 +191,17 @@ func (t *Tracker) runnable(x *task, e *Event) {
 	}
 }
 
-// woken keeps by whom and from where x was woken, and counts the waker.
-func (t *Tracker) woken(x *task, e *Event, target int32) {
+// woken keeps when, by whom and from where x was woken, and counts the waker.
+func (t *Tracker) woken(x *task, e *Event, at uint64, target int32) {
 	by := t.get(e.TID, e.Off)
 	irq := e.Flags&FlagIRQ != 0
-	x.wake = wakeContext{at: e.Time, by: by.id, from: e.CPU, target: target, irq: irq}
+	if c := t.cpu(e.CPU); c != nil {
+		c.inBurst(x.id)
+	}
+	x.wake = wakeContext{at: at, by: by.id, from: e.CPU, target: target, irq: irq}
+	if t.opt.Watch != nil {
+		t.tellWake(by, x, e, at)
+	}
 	if by == t.others {
 		x.waker = 0
 		return
@@ -153,14 +209,19 @@ func (t *Tracker) woken(x *task, e *Event, target int32) {
 	if by != t.idle {
 		t.tell(by, e)
 	}
-	slot := x.wakerSlot(keyOf(by.id, irq))
+	slot, ok := x.wakerSlot(keyOf(by.id, irq))
+	if !ok {
+		x.waker = 0
+		return
+	}
 	x.waker = uint8(slot + 1)
 	x.wakers[slot].count++
+	x.wakers[slot].credit++
 	if irq {
 		return
 	}
 	if c := t.cpu(e.CPU); c != nil && (c.cur == by || c.cur == nil) && len(c.after) < maxAfter {
-		c.after = append(c.after, afterWake{x.id, uint32(slot), e.Time})
+		c.after = append(c.after, afterWake{x.id, uint32(slot), at})
 	}
 }
 

@@ -100,6 +100,8 @@ const (
 	FlagCommExec      uint64 = 1 << 24
 	FlagUseClockID    uint64 = 1 << 25
 	FlagContextSwitch uint64 = 1 << 26
+
+	FlagDeferCallchain uint64 = 1 << 38 // the user part of call chains comes in a record of its own
 )
 
 // Bits of attr.branch_sample_type that change the layout of a sample.

@@ -25,7 +25,7 @@ var swapShapes = map[Type]string{
 	RecMmap: "44888", RecMmap2: "44888", RecComm: "44", RecFork: "44448", RecExit: "44448", RecLost: "88",
 	RecThrottle: "888", RecUnthrottle: "888", RecAux: "888", RecItraceStart: "44", RecLostSamples: "8", RecSwitch: "",
 	RecSwitchCPUWide: "44", RecKsymbol: "8422", RecBPFEvent: "224", RecCgroup: "8", RecNamespaces: "44", RecAuxOutputHWID: "8",
-	RecRead: "44",
+	RecRead: "44", RecDeferred: "88",
 }
 
 // Record turns one record.
@@ -146,6 +146,11 @@ func (s *Swapper) other(typ Type, rec []byte) {
 		}
 		swap4(rec[64:])
 		swap4(rec[68:])
+	}
+	if typ == RecDeferred {
+		for end := len(rec) - s.Trailer(rec).Size; at+8 <= end; at += 8 {
+			swap8(rec[at:])
+		}
 	}
 	s.trailer(rec)
 }

@@ -321,6 +321,28 @@ func TestSwapper(t *testing.T) {
 	if d := cmp.Diff(fork, be); d != "" {
 		t.Errorf("fork (-want +got):\n%s", d)
 	}
+
+	def := AppendHeader(nil, RecDeferred, MiscUser, 0)
+	for _, word := range []uint64{1<<32 | 5, 2, ContextUser, 0x401000} {
+		def = binary.LittleEndian.AppendUint64(def, word)
+	}
+	def = AppendTrailer(def, 0, &a, &v)
+	be = slices.Clone(def)
+	swap4(be)
+	swap2(be[4:])
+	swap2(be[6:])
+	for at := HeaderSize; at < len(be); at += 8 {
+		if p := at - len(be); p == l.Trailer.TID || p == l.Trailer.CPU {
+			swap4(be[at:])
+			swap4(be[at+4:])
+		} else {
+			swap8(be[at:])
+		}
+	}
+	sw.Record(be)
+	if d := cmp.Diff(def, be); d != "" {
+		t.Errorf("deferred call chain (-want +got):\n%s", d)
+	}
 }
 
 // FuzzParsers gives bytes to everything that takes them.

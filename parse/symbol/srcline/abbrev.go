@@ -154,13 +154,13 @@ type entry struct {
 	origin, spec               value
 	callFile, callLine         value
 	sibling                    value
-	stmtList, compDir          value
+	stmtList, compDir, dwoName value
 	strBase, addrBase, rngBase value
 }
 
 // field returns where an attribute goes, nil for those that do not matter.
 func (e *entry) field(name dwarf.Attr) *value {
-	const mipsLinkageName, gnuAddrBase = 0x2007, 0x2133
+	const mipsLinkageName, gnuDwoName, gnuAddrBase = 0x2007, 0x2130, 0x2133
 	switch name {
 	case dwarf.AttrLowpc:
 		return &e.low
@@ -186,6 +186,8 @@ func (e *entry) field(name dwarf.Attr) *value {
 		return &e.stmtList
 	case dwarf.AttrCompDir:
 		return &e.compDir
+	case dwarf.AttrDwoName, gnuDwoName:
+		return &e.dwoName
 	case dwarf.AttrStrOffsetsBase:
 		return &e.strBase
 	case dwarf.AttrAddrBase, gnuAddrBase:

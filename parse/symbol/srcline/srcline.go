@@ -57,6 +57,8 @@ type File struct {
 	budget   *Budget
 	sections map[string]*section
 
+	split string // of the first unit met whose functions are in a file of their own
+
 	indexed  bool
 	indexErr error
 	units    []uint64 // offsets in .debug_info, rising
@@ -97,6 +99,11 @@ func (f *File) Frames(addr uint64) ([]Frame, error) {
 	return nil, first
 }
 
+// Split names a file with the functions of code that was asked for (-gsplit-dwarf:
+// a .dwo, or a .dwp with all of them); "" for none. Those files are not read, so
+// that lines are known there and functions that were inlined are not.
+func (f *File) Split() string { return f.split }
+
 // inText reports whether an address is one of code that was kept.
 func (f *File) inText(addr uint64) bool {
 	if f.Text == nil {
@@ -116,6 +123,9 @@ func (f *File) inText(addr uint64) bool {
 
 // frames returns the functions of the unit at an address.
 func (u *unit) frames(addr uint64) ([]Frame, error) {
+	if u.root.dwoName.form != 0 && u.f.split == "" {
+		u.f.split = u.rootString(u.root.dwoName)
+	}
 	lines, err := u.lineTable()
 	file, line := "", 0
 	if err == nil {
