@@ -127,11 +127,21 @@ func (b *flameBuild) sort() {
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(x, y int32) int { return cmp.Or(slices.Compare(b.paths[x], b.paths[y]), cmp.Compare(x, y)) })
-	rank := make([]int32, len(b.paths))
-	for i, p := range order {
-		rank[p] = int32(i)
+	next := make([]int32, len(b.paths)) // first how many samples a path has, then where its next one goes
+	for _, sm := range b.samples {
+		next[b.pathOf(sm)]++
 	}
-	slices.SortStableFunc(b.samples, func(x, y *evidence.StackSample) int { return cmp.Compare(rank[b.pathOf(x)], rank[b.pathOf(y)]) })
+	at := int32(0)
+	for _, p := range order {
+		next[p], at = at, at+next[p]
+	}
+	sorted := make([]*evidence.StackSample, len(b.samples))
+	for _, sm := range b.samples {
+		p := b.pathOf(sm)
+		sorted[next[p]] = sm
+		next[p]++
+	}
+	b.samples = sorted
 }
 
 // name merges the frames of one name, and makes the paths of the stacks.
