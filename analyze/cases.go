@@ -90,7 +90,8 @@ func (g *grouping) sourceSubject(src *evidence.Source) Subject {
 	}
 	switch {
 	case len(pids) == 1:
-		return Subject{Kind: SubjectProcess, PID: evidence.Some(pids[0])}
+		s.Kind, s.PID = SubjectProcess, evidence.Some(pids[0])
+		return s
 	case s.Kind == SubjectCommand:
 		return g.startedProcess(src, s)
 	case len(pids) > 1:

@@ -33,7 +33,7 @@ func (c *caseBuild) linkMacro() Link {
 		l.Claim, l.Capture = Textf("Not measured, and the trace lost too much to tell."), evidence.Some(captureMacro(&c.facts))
 		return l
 	}
-	if !c.facts.Has.Counters {
+	if !c.facts.Has.Counters || m.FromTrace { // or none of the switches
 		l.Capture = evidence.Some(captureMacro(&c.facts))
 		switch {
 		case m.FromCounts && m.Grade != GradeNone:

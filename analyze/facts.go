@@ -90,6 +90,7 @@ type ThreadFact struct {
 	OffCPU            *evidence.Histogram
 	Preempt           *evidence.Histogram
 	States            *[evidence.NumStates]uint64
+	Ended             bool // within the capture
 	WakeCtx           *[evidence.NumWakeContexts]uint64
 	Wakeups           evidence.Opt[uint64]
 	Bursts, BurstSize float64              // wakeups in the company of others, and how many they were each time, summed

@@ -157,10 +157,11 @@ func (c *caseBuild) profileComm() string {
 }
 
 // macro is layer 1: of the block that counted the switches, or, when no
-// counters are given, of a trace that saw all of them.
+// counters are given or none for the switches, of a trace that saw all of them.
 func (c *caseBuild) macro() Macro {
 	machine := c.sel.subject.Kind == SubjectMachine
-	if b := c.mainBlock(); b != nil {
+	b, rs := c.mainBlock(), c.fullest()
+	if b != nil && (counterInput(b, "context-switches").ok || rs == nil || !rs.trace) {
 		return macroOf(b, machine, c.scales)
 	}
 	return c.traceMacro(machine)

@@ -248,6 +248,7 @@ func (f *ThreadFact) addDetail(t *evidence.TaskStats) {
 			*h.dst = *h.src
 		}
 	}
+	f.Ended = f.Ended || t.Ended
 	if f.Blame == nil {
 		f.Blame, f.IdleElsewhereNS = t.Blame, t.IdleElsewhereNS
 	}

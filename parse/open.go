@@ -163,6 +163,7 @@ func reason(err error) string {
 // folder reads the files of a folder that are captures; the others are left
 // alone. A folder without any is a problem.
 func (o *opener) folder(dir string) {
+	defer o.useSymbolsOf(dir)()
 	files, cut := o.list(dir)
 	before := len(o.set.Sources)
 	for _, f := range files {
@@ -197,6 +198,8 @@ func (o *opener) list(dir string) (files []string, cut bool) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
+		case d.IsDir() && filepath.Dir(p) == filepath.Clean(dir) && d.Name() == keptSymfs:
+			return fs.SkipDir
 		case d.IsDir():
 			if strings.Count(filepath.Clean(p), string(filepath.Separator))-root > o.opt.Limits.Depth {
 				return fs.SkipDir

@@ -72,11 +72,29 @@ func churnEvents() analyze.Command {
 // awaited is the share of the waits for a join that belong to the exits: each
 // task that ends is awaited at most once, in a futex that tells no more.
 func awaited(f *analyze.Facts) float64 {
-	ends := waitsFor(f.Blocking, ofClass(signature.ClassExit))
-	if ends.share < partShare {
+	ends := max(waitsFor(f.Blocking, ofClass(signature.ClassExit)).share, unseenEnds(f))
+	if ends < partShare {
 		return 0
 	}
-	return min(ends.share, waitsFor(f.Blocking, ofID("futex", "thread-join")).share)
+	return min(ends, waitsFor(f.Blocking, ofID("futex", "thread-join")).share)
+}
+
+// unseenEnds is how many ends of tasks a trace of a process has for each of its
+// switches, where it does not have the last switch of those tasks: the kernel
+// takes the events of a task off it before.
+func unseenEnds(f *analyze.Facts) float64 {
+	ends, switches := 0.0, 0.0
+	for i := range f.Threads {
+		t := &f.Threads[i]
+		switches += float64(t.Switches.V)
+		if t.Ended && (t.States == nil || t.States[evidence.StateX]+t.States[evidence.StateZ] == 0) {
+			ends++
+		}
+	}
+	if switches == 0 {
+		return 0
+	}
+	return min(ends/switches, 1)
 }
 
 // churnPerS: fewer waits for children than this are a shell at work. Practice.
@@ -92,11 +110,11 @@ func childRate(f *analyze.Facts, share float64) float64 {
 func endedTasks(f *analyze.Facts) (ended, all int) {
 	for i := range f.Threads {
 		st := f.Threads[i].States
-		if st == nil {
+		if st == nil && !f.Threads[i].Ended {
 			continue
 		}
 		all++
-		if st[evidence.StateX]+st[evidence.StateZ] > 0 {
+		if f.Threads[i].Ended || st[evidence.StateX]+st[evidence.StateZ] > 0 {
 			ended++
 		}
 	}

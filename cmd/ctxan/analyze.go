@@ -31,6 +31,11 @@ func analyzeMain(cmd *cobra.Command, f *flags, args []string, std stdio) error {
 	if err := checkCommand(cmd, args); err != nil {
 		return err
 	}
+	return analyzeArgs(f, args, std)
+}
+
+// analyzeArgs reads captures and prints the report.
+func analyzeArgs(f *flags, args []string, std stdio) error {
 	scales, err := f.scales()
 	if err != nil {
 		return err

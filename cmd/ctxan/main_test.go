@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,12 +30,22 @@ func TestScripts(t *testing.T) {
 		Dir:           filepath.Join(testdata, "script"),
 		UpdateScripts: *update,
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition:     condition,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TESTDATA", testdata)
 			env.Setenv("TERM", "dumb")
 			return os.Symlink(testdata, filepath.Join(env.WorkDir, "td"))
 		},
 	})
+}
+
+// condition knows "record": that this machine and user can measure live.
+func condition(name string) (bool, error) {
+	if name != "record" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	_, err := os.Stat("/sys/kernel/tracing/events/sched/sched_switch/id")
+	return err == nil && os.Geteuid() == 0, nil
 }
 
 // exits runs a command and expects an exit status: exits 3 ctxan FILE.

@@ -64,7 +64,8 @@ what to run next.
 Formats are told by content, never by name. "-" is standard input.
 
 Exit status: 0 done; 1 done, and --fail-on was reached; 2 usage error, or the
-report could not be written; 3 no usable evidence in any input.`
+report could not be written; 3 no usable evidence in any input; 4 record could
+not measure.`
 
 func newRoot(std stdio) *cobra.Command {
 	f := &flags{}
@@ -87,7 +88,7 @@ func newRoot(std stdio) *cobra.Command {
 	f.addInput(root.PersistentFlags())
 	f.addOutput(root.PersistentFlags())
 	f.addVerdict(root.Flags())
-	root.AddCommand(newInspect(f, std), newExport(f, std), newExplain(f, std), newVersion(std), newMan())
+	root.AddCommand(newInspect(f, std), newRecord(f, std), newExport(f, std), newExplain(f, std), newVersion(std), newMan())
 	complete(root)
 	return root
 }

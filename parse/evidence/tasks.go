@@ -124,6 +124,7 @@ type TaskStats struct {
 	FirstWaits  uint64
 	ChainBreaks uint64 // switch-outs of it whose switch-in the source misses
 	MissedOuts  uint64 // switch-outs of it that the source misses, as far as the others show
+	Ended       bool   // its end was recorded, be its last switch-out seen or not
 }
 
 // Waker counts the wakeups of a task by one waker.

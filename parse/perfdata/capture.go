@@ -39,11 +39,12 @@ type capture struct {
 	deferred *deferred // user parts of call chains; nil: they are in the samples
 	defers   bool      // a record with one was seen at the beginning
 
-	threads    []int // of THREAD_MAP; nil when the file has none
-	perThread  bool  // ring buffers belong to threads, not to CPUs
-	idleOut    bool  // a switch away from the idle task was seen
-	highStates bool  // prev_state is one bit too high
-	cpus       int   // CPUs that the file names, at least
+	threads    []int           // of THREAD_MAP; nil when the file has none
+	everyTask  map[uint64]bool // ids of events that are open for all tasks of a CPU, by the ID_INDEX
+	perThread  bool            // ring buffers belong to threads, not to CPUs
+	idleOut    bool            // a switch away from the idle task was seen
+	highStates bool            // prev_state is one bit too high
+	cpus       int             // CPUs that the file names, at least
 
 	truncated []string // why the file is not whole
 	warnings  []string

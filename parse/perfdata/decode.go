@@ -53,7 +53,7 @@ type decoder struct {
 	drops  drops
 	swap   *wire.Swapper // nil on little-endian files
 
-	noSwitchRecords bool // sched_switch tells the same
+	noSwitchRecords bool // sched_switch tells the same, of both tasks of a switch
 
 	buf      []byte
 	perEvent int // bytes a file needs for an event, about
@@ -65,7 +65,7 @@ type decoder struct {
 
 func newDecoder(c *capture, s *schema, names *timeline.Names) *decoder {
 	return &decoder{in: c.in.R, schema: s, comms: comms{names: names}, chains: newChains(), paths: &paths{},
-		swap: s.swapper(c.order, c.formats()), perEvent: 96, noSwitchRecords: s.has(timeline.KindSwitch)}
+		swap: s.swapper(c.order, c.formats()), perEvent: 96}
 }
 
 // Sizes of the block that Decode reads.

@@ -67,7 +67,7 @@ func described(t *testing.T) (file []byte, records []*record, features map[wire.
 		{name: "EVENT_UPDATE", typ: wire.RecEventUpdate, body: values(uint64(2), uint64(100), "sched:sched_switch\x00\x00\x00\x00\x00\x00")},
 	}
 	now := uint64(1e9)
-	offset := int(wire.FileHeaderSize) + 8 + wire.AttrSizeV8 + 16
+	offset := int(w.Size())
 	put := func(b []byte) {
 		w.Record(b)
 		offset += len(b)

@@ -19,6 +19,9 @@ func (r *reader) describe(src *evidence.Source) {
 	if r.version != "" {
 		src.Tool = "perf " + r.version
 	}
+	if strings.HasPrefix(r.version, "ctxan") {
+		src.Tool = r.version
+	}
 	src.Command = commandLine(r.cmdline)
 	r.target = targetOf(r.cmdline, r.threads)
 	r.system = r.systemWide()

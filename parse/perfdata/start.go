@@ -192,10 +192,15 @@ func (c *capture) idIndex(r *wire.Reader) {
 	}
 	bound := false
 	for range n {
-		r.U64()
+		id := r.U64()
 		r.U64()
 		cpu := int32(r.U64())
-		r.U64()
+		if tid := int32(r.U64()); tid == -1 && cpu >= 0 && len(c.everyTask) < maxIDs {
+			if c.everyTask == nil {
+				c.everyTask = map[uint64]bool{}
+			}
+			c.everyTask[id] = true
+		}
 		if cpu >= 0 && cpu < maxCPU {
 			bound = true
 			c.cpus = max(c.cpus, int(cpu)+1)

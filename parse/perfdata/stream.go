@@ -3,6 +3,7 @@ package perfdata
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/perfdata/wire"
@@ -43,6 +44,7 @@ func (r *reader) stream() error {
 	r.spaces = newSpaces()
 	r.tracker = timeline.NewTracker(r.names, r.trackerOptions())
 	r.dec = newDecoder(r.capture, r.schema, r.names)
+	r.dec.noSwitchRecords = r.schema.has(timeline.KindSwitch) && (r.system || r.switchesSampled())
 	r.spaces.unwind = newUnwinding(r)
 	r.asks = newAskCounts(r.schema)
 	r.merge = timeline.NewOrder(r.dec, r.emit, timeline.OrderOptions{CPUs: r.cpus})
@@ -88,8 +90,27 @@ func (r *reader) emit(batch []timeline.Event) error {
 	return nil
 }
 
+// switchesSampled reports whether a sched_switch stands for several.
+func (r *reader) switchesSampled() bool {
+	return slices.ContainsFunc(r.schema.events, func(e *event) bool { return e.isSwitch() && e.info.Sampled })
+}
+
+// wakesEverywhere reports whether the wakeups of the targets are in the capture
+// although other tasks are not: a target is woken by others, so that the event
+// has to be open for all tasks on every CPU.
+func (r *reader) wakesEverywhere() bool {
+	cpus := r.host.CPUs.V
+	return slices.ContainsFunc(r.schema.events, func(e *event) bool {
+		ids := r.attrs[e.index].ids
+		if e.kind != timeline.KindWaking && e.kind != timeline.KindWakeup || len(ids) == 0 || len(ids) < cpus {
+			return false
+		}
+		return !slices.ContainsFunc(ids, func(id uint64) bool { return !r.everyTask[id] })
+	})
+}
+
 func (r *reader) trackerOptions() timeline.TrackerOptions {
-	opt := timeline.TrackerOptions{SystemWide: r.system, Select: r.opt.Select, Watch: r.opt.Watch}
+	opt := timeline.TrackerOptions{SystemWide: r.system, Wakeups: r.wakesEverywhere(), Select: r.opt.Select, Watch: r.opt.Watch}
 	for _, e := range r.schema.events {
 		opt.Events = append(opt.Events, e.info)
 	}

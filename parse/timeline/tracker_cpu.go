@@ -100,6 +100,7 @@ func (c *cpuState) vacate(at uint64) {
 //	        ────┤B ? ? ? C ├D──     has a stint of known length
 func (t *Tracker) leave(c *cpuState, prev *task, e *Event) bool {
 	if c.cur != prev {
+		t.gone(c)
 		if c.cur != nil {
 			prev.breaks++
 			t.chainBreak(c)
@@ -123,8 +124,21 @@ func (t *Tracker) leave(c *cpuState, prev *task, e *Event) bool {
 	return true
 }
 
-// chainBreak counts a switch that was missed on a CPU.
+// gone gives up a task that has ended on the CPU, where its last switch-out is
+// not to be seen: the kernel takes a task's own events off it before it leaves
+// for good.
+func (t *Tracker) gone(c *cpuState) {
+	x := c.cur
+	if t.opt.SystemWide || x == nil || x.flags&flagExited == 0 {
+		return
+	}
+	if x.place == on && x.cpu == c.id {
+		x.place, x.at = unknown, 0
+	}
+	c.cur = nil
+}
 
+// chainBreak counts a switch that was missed on a CPU.
 func (t *Tracker) chainBreak(c *cpuState) {
 	t.breaks++
 	c.breaks++

@@ -127,7 +127,7 @@ func (t *Tracker) taskOf(id uint32) evidence.Task {
 
 func (t *Tracker) stats(x *task) evidence.TaskStats {
 	s := evidence.TaskStats{Task: t.taskOf(x.id), Kernel: x.flags&flagKernel != 0,
-		ChainBreaks: uint64(x.breaks), MissedOuts: uint64(x.missed), FirstWaits: uint64(x.firstWaits)}
+		ChainBreaks: uint64(x.breaks), MissedOuts: uint64(x.missed), FirstWaits: uint64(x.firstWaits), Ended: x.flags&flagExited != 0}
 	if t.opt.Lines {
 		s.Pos.Line = int(x.seenAt)
 	} else {
@@ -135,7 +135,7 @@ func (t *Tracker) stats(x *task) evidence.TaskStats {
 	}
 	x.countInto(&s)
 	t.durationsInto(x, &s)
-	if t.allWakes && t.sawWakeups() {
+	if t.allWakes && t.hasWakeup {
 		s.Wakeups = evidence.Some(uint64(x.wakeups))
 	}
 	if t.opt.SystemWide && t.hasMigrate {

@@ -99,7 +99,7 @@ func (t *Tracker) onSwitchIn(e *Event) {
 	}
 	t.timed = true
 	if c != nil {
-		if c.cur != nil {
+		if t.gone(c); c.cur != nil {
 			t.chainBreak(c)
 		}
 		t.follow(c, x)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -176,6 +177,30 @@ func attrFlags(p []byte, o binary.ByteOrder) uint64 {
 		v |= uint64(bits.Reverse8(b)) << (8 * i)
 	}
 	return v
+}
+
+// attrSizes are the sizes of the attribute by version.
+var attrSizes = [...]int{AttrSizeV0, 72, 80, 96, 104, 112, 120, 128, AttrSizeV8}
+
+// MinSize returns the size of the oldest version that has all fields which are
+// not 0. A reader refuses attributes of a version later than its own.
+func (a *Attr) MinSize() int {
+	b := a.Append(nil)
+	used := len(bytes.TrimRight(b, "\x00"))
+	for _, size := range attrSizes {
+		if used <= size {
+			return size
+		}
+	}
+	return AttrSizeV8
+}
+
+// AppendSized encodes the attribute in size bytes, one of its versions, little-endian.
+func (a *Attr) AppendSized(b []byte, size int) []byte {
+	from := len(b)
+	b = a.Append(b)[:from+size]
+	binary.LittleEndian.PutUint32(b[from+4:], uint32(size))
+	return b
 }
 
 // Append encodes the attribute in AttrSizeV8 bytes, little-endian.

@@ -55,6 +55,73 @@ func TestWriterHeader(t *testing.T) {
 	}
 }
 
+// failing is a file that has no room after some bytes, but for what is
+// written over.
+type failing struct {
+	memFile
+	room int
+}
+
+func (f *failing) WriteAt(p []byte, off int64) (int, error) {
+	if int(off)+len(p) > max(f.room, len(f.b)) {
+		return 0, errFull
+	}
+	return f.memFile.WriteAt(p, off)
+}
+
+var errFull = errors.New("full")
+
+// TestWriterUnfinished reads the header of files whose writer was killed or ran
+// out of room: the first says that the size is not known, the other has that of
+// the records that were written whole.
+func TestWriterUnfinished(t *testing.T) {
+	attr := Attr{Type: TypeTracepoint, Config: 316, Period: 1, SampleType: SampleTID}
+	record := AppendSample(nil, &attr, &SampleValues{PID: 1, TID: 2})
+	var killed memFile
+	w := NewWriter(&killed, []AttrIDs{{attr, []uint64{7}}})
+	w.Record(record)
+	w.Flush()
+	h, err := ParseHeader(killed.b)
+	if err != nil || h.Data.Size != 0 || int(h.Data.Offset)+len(record) != len(killed.b) || len(h.Features) != 0 {
+		t.Errorf("killed: header %+v of %d bytes, %v", h, len(killed.b), err)
+	}
+	full := &failing{room: 1 << 20}
+	w = NewWriter(full, []AttrIDs{{attr, []uint64{7}}})
+	n := 0
+	for ; w.Err() == nil; n++ {
+		w.Record(record)
+	}
+	w.Feature(FeatHostname, AppendString(nil, "box"))
+	if err := w.Close(); !errors.Is(err, errFull) {
+		t.Errorf("error %v, want that of the file", err)
+	}
+	if h, err = ParseHeader(full.b); err != nil {
+		t.Fatal(err)
+	}
+	if size := int(h.Data.Size); size == 0 || size%len(record) != 0 || size >= n*len(record) || size > full.room {
+		t.Errorf("full: %d bytes of data, of %d records of %d bytes", size, n, len(record))
+	}
+}
+
+// TestAttrSizes gives attributes the oldest size that holds them.
+func TestAttrSizes(t *testing.T) {
+	for _, c := range []struct {
+		attr Attr
+		want int
+	}{{Attr{}, 64}, {Attr{Config2: 1}, 72}, {Attr{BranchType: 1}, 80}, {Attr{ClockID: 1}, 96}, {Attr{RegsIntr: 1}, 104}, {Attr{MaxStack: 1}, 112},
+		{Attr{AuxSampleSize: 1}, 120}, {Attr{SigData: 1}, 128}, {Attr{Config3: 1}, 136}} {
+		size := c.attr.MinSize()
+		if size != c.want {
+			t.Errorf("%+v: %d bytes, want %d", c.attr, size, c.want)
+		}
+		got, err := ParseAttr(c.attr.AppendSized(nil, size), binary.LittleEndian)
+		c.attr.Size = uint32(size)
+		if err != nil || got != c.attr {
+			t.Errorf("%+v, %v, want %+v", got, err, c.attr)
+		}
+	}
+}
+
 func TestParseHeaderErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		b    string

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
 	"maps"
@@ -9,7 +10,8 @@ import (
 
 // Writer writes a perf.data file: header, attributes, records, features. It
 // writes what it is given, as fast as it comes; Close writes the features and
-// the header.
+// completes the header. Until then the header says that the size of the data is
+// not known, as perf's does, so that a file whose writer was killed can be read.
 //
 // The records of a CPU must be written in order of time, and all that is older
 // than the newest record of a round before the end of the next round (Round).
@@ -19,6 +21,7 @@ type Writer struct {
 	data  int64
 	attrs int64
 	nattr int
+	entry int // bytes of an attribute with the section of its ids
 	err   error
 	buf   []byte
 
@@ -32,13 +35,22 @@ type AttrIDs struct {
 }
 
 const (
-	attrEntry = AttrSizeV8 + 16 // an attribute and the section of its ids
-	flushSize = 64 << 10
+	idSection = 16 // behind an attribute: where its ids are
+	flushSize = 256 << 10
 )
+
+// attrSize returns the size of the attributes of a file, which is one for all.
+func attrSize(events []AttrIDs) int {
+	size := AttrSizeV0
+	for i := range events {
+		size = max(size, events[i].Attr.MinSize())
+	}
+	return size
+}
 
 // NewWriter begins a file.
 func NewWriter(w io.WriterAt, events []AttrIDs) *Writer {
-	x := &Writer{w: w, at: FileHeaderSize, nattr: len(events), features: map[Feature][]byte{}}
+	x := &Writer{w: w, at: FileHeaderSize, nattr: len(events), entry: attrSize(events) + idSection, features: map[Feature][]byte{}}
 	le := binary.LittleEndian
 	ids := make([]int64, len(events))
 	for i, e := range events {
@@ -49,12 +61,24 @@ func NewWriter(w io.WriterAt, events []AttrIDs) *Writer {
 	}
 	x.attrs = x.at + int64(len(x.buf))
 	for i, e := range events {
-		x.buf = e.Attr.Append(x.buf)
+		x.buf = e.Attr.AppendSized(x.buf, x.entry-idSection)
 		x.buf = le.AppendUint64(le.AppendUint64(x.buf, uint64(ids[i])), uint64(8*len(e.IDs)))
 	}
+	x.data = x.at + int64(len(x.buf))
+	x.buf = append(x.header(0, [4]uint64{}), x.buf...)
+	x.at = 0
 	x.flush()
-	x.data = x.at
 	return x
+}
+
+// header returns the header for data of a size and a set of features.
+func (x *Writer) header(size int64, features [4]uint64) []byte {
+	h := []byte(Magic)
+	for _, v := range []uint64{FileHeaderSize, uint64(x.entry), uint64(x.attrs), uint64(x.entry * x.nattr), uint64(x.data), uint64(size), 0, 0,
+		features[0], features[1], features[2], features[3]} {
+		h = binary.LittleEndian.AppendUint64(h, v)
+	}
+	return h
 }
 
 // Record writes one record with header. It is not kept.
@@ -65,28 +89,68 @@ func (x *Writer) Record(rec []byte) {
 	}
 }
 
+// Raw writes one record given as a header's fields and what follows it.
+func (x *Writer) Raw(t Type, misc uint16, body []byte) {
+	x.buf = AppendHeader(x.buf, t, misc, HeaderSize+len(body))
+	x.buf = append(x.buf, body...)
+	if len(x.buf) >= flushSize {
+		x.flush()
+	}
+}
+
+// Flush writes what waits, so that a file whose writer is killed has it.
+func (x *Writer) Flush() { x.flush() }
+
+// Err returns the first error of all writes so far. What was written before it
+// stays readable, and Close makes the most of it.
+func (x *Writer) Err() error { return x.err }
+
+// Size returns how many bytes the file has, those that wait to be written included.
+func (x *Writer) Size() int64 { return x.at + int64(len(x.buf)) }
+
 // Round writes a FINISHED_ROUND record.
 func (x *Writer) Round() { x.Record(AppendHeader(nil, RecFinishedRound, 0, HeaderSize)) }
 
 // Feature sets the content of a feature, to be written by Close.
 func (x *Writer) Feature(f Feature, b []byte) { x.features[f] = b }
 
+// flush writes what waits. After an error nothing more is written, and the file
+// counts up to the last record that was written whole.
 func (x *Writer) flush() {
 	if x.err == nil && len(x.buf) > 0 {
-		_, x.err = x.w.WriteAt(x.buf, x.at)
+		if _, x.err = x.w.WriteAt(x.buf, x.at); x.err == nil {
+			x.at += int64(len(x.buf))
+		}
 	}
-	x.at += int64(len(x.buf))
 	x.buf = x.buf[:0]
 }
 
-// Close writes features and header. It returns the first error of all writes.
+// Close writes features and header. It returns the first error of all writes;
+// after one, the header still tells of the records that were written, and of
+// the features if there was room for them in the place of the others.
 // It does not close the file.
 func (x *Writer) Close() error {
 	x.flush()
-	end, le := x.at, binary.LittleEndian
-	var set [4]uint64
+	err := x.err
+	x.err = nil
+	size := x.at - x.data
+	if size < 0 { // not even the attributes
+		return err
+	}
+	set, tail := x.tail()
+	if _, e := x.w.WriteAt(tail, x.at); e != nil {
+		set, err = [4]uint64{}, cmp.Or(err, e)
+	}
+	_, e := x.w.WriteAt(x.header(size, set), 0)
+	return cmp.Or(err, e)
+}
+
+// tail returns the bits of the features, and the table and the features that
+// stand behind the data.
+func (x *Writer) tail() (set [4]uint64, tail []byte) {
+	le := binary.LittleEndian
 	var table, body []byte
-	at := end + int64(16*len(x.features))
+	at := x.at + int64(16*len(x.features))
 	for f := range Feature(256) {
 		if b, ok := x.features[f]; ok {
 			set[f/64] |= 1 << (f % 64)
@@ -95,17 +159,7 @@ func (x *Writer) Close() error {
 			at += int64(len(b))
 		}
 	}
-	x.buf = append(append(x.buf, table...), body...)
-	x.flush()
-	h := []byte(Magic)
-	for _, v := range []uint64{FileHeaderSize, attrEntry, uint64(x.attrs), uint64(attrEntry * x.nattr), uint64(x.data), uint64(end - x.data), 0, 0,
-		set[0], set[1], set[2], set[3]} {
-		h = le.AppendUint64(h, v)
-	}
-	if x.err == nil {
-		_, x.err = x.w.WriteAt(h, 0)
-	}
-	return x.err
+	return set, append(table, body...)
 }
 
 // AppendHeader appends the header of a record of size bytes, header included.
@@ -187,13 +241,19 @@ func AppendTrailer(b []byte, from int, a *Attr, v *SampleValues) []byte {
 // AppendTracing appends tracing data with the formats of tracepoints: texts
 // from tracefs by system, as in "sched".
 func AppendTracing(b []byte, formats map[string][]string) []byte {
+	return AppendTracingOf(b, nil, nil, formats)
+}
+
+// AppendTracingOf is AppendTracing with the files header_page and header_event
+// of tracefs, without which perf refuses a file.
+func AppendTracingOf(b, page, event []byte, formats map[string][]string) []byte {
 	le := binary.LittleEndian
 	b = append(b, tracingMagic...)
 	b = append(b, "0.6\x00\x00\x08"...) // version, little-endian, size of long
 	b = le.AppendUint32(b, 4096)
-	for _, name := range []string{"header_page", "header_event"} {
-		b = append(append(b, name...), 0)
-		b = le.AppendUint64(b, 0)
+	for i, text := range [][]byte{page, event} {
+		b = append(append(b, [...]string{"header_page", "header_event"}[i]...), 0)
+		b = append(le.AppendUint64(b, uint64(len(text))), text...)
 	}
 	b = le.AppendUint32(b, 0) // formats of ftrace itself
 	b = le.AppendUint32(b, uint32(len(formats)))
