@@ -76,7 +76,15 @@ type Case struct {
 	Taken    []TakenRow    `json:"preemptors,omitempty"`
 	Held     *Held         `json:"delay_blame,omitempty"`
 	Ledger   *Ledger       `json:"ledger,omitempty"`
+	Drawings *Drawings     `json:"drawings,omitempty"` // of the primary case
 	Host     evidence.Host `json:"-"`
+}
+
+// Drawings is what only a page has room for.
+type Drawings struct {
+	Flames  []Flame `json:"flames"`
+	CPUMap  CPUMap  `json:"cpu_map"`
+	NoRates Text    `json:"no_intervals,omitempty"` // why the course of the rate is absent
 }
 
 // Confidence is how sure a finding is.

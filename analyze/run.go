@@ -28,14 +28,18 @@ func RunWith(set *evidence.Set, rules []*Rule, scales *Scales) (*Result, error) 
 		return nil, ErrNoEvidence
 	}
 	r := &Result{Checks: append(checks, unusedSources(read, sels)...), Sources: sourceInfos(set)}
-	for _, s := range sels {
-		r.Cases = append(r.Cases, analyzeCase(s, read, rules, scales))
+	for i, s := range sels {
+		c := analyzeCase(s, read, rules, scales)
+		if i == 0 {
+			c.out.Drawings = &Drawings{Flames: c.stacks.flames(), CPUMap: c.cpuMap(), NoRates: c.whyNoRates()}
+		}
+		r.Cases = append(r.Cases, c.out)
 	}
 	return r, nil
 }
 
 // analyzeCase takes one case from evidence to verdict.
-func analyzeCase(sel *selection, read *countedSet, rules []*Rule, scales *Scales) *Case {
+func analyzeCase(sel *selection, read *countedSet, rules []*Rule, scales *Scales) *caseBuild {
 	c := &caseBuild{sel: sel, read: read, scales: scales}
 	c.gather()
 	findings := runRules(&c.facts, rules)
@@ -43,7 +47,7 @@ func analyzeCase(sel *selection, read *countedSet, rules []*Rule, scales *Scales
 		findings = slices.DeleteFunc(findings, func(f Finding) bool { return isCalm(f.ID) || c.leadersOnly() })
 	}
 	c.conclude(c.doubtCalm(findings), rules)
-	return c.out
+	return c
 }
 
 // doubtCalm keeps a verdict that nothing is wrong low where all that is known

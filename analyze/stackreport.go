@@ -226,8 +226,10 @@ func (s *stackFacts) tree() []TreeLine {
 func (s *stackFacts) paths() []stackPath {
 	by := map[string]int{}
 	var out []stackPath
+	var buf []evidence.Frame
 	for _, x := range s.sorted() {
-		p := s.cut(x)
+		buf = frames(s.switches, x.stack, buf)
+		p := s.cut(x, buf)
 		if len(p.frames) == 0 {
 			continue
 		}
@@ -248,8 +250,7 @@ const maxPaths = 512
 
 // cut drops carriers, entry code and unresolved frames, and what lies outside
 // the code that asked.
-func (s *stackFacts) cut(x *stackSum) stackPath {
-	fr := frames(s.switches, x.stack, nil)
+func (s *stackFacts) cut(x *stackSum, fr []evidence.Frame) stackPath {
 	last := len(fr) - 1
 	if i, ok := s.table.Caller(fr); ok {
 		last = i

@@ -44,6 +44,23 @@ type stackSum struct {
 	waits  bool // it is one that blocks, not one that was preempted
 	most   float64
 	states [evidence.NumStates]float64
+
+	looked bool             // at what it blocks on: the samples of several threads share a stack
+	match  *signature.Match // nil: nothing that is known
+}
+
+// blocking is what the frames of the stack block on, if anything.
+func (x *stackSum) blocking(t *signature.Table, fr []evidence.Frame) (signature.Match, bool) {
+	if !x.looked {
+		x.looked = true
+		if m, ok := t.Blocking(fr); ok {
+			x.match = &m
+		}
+	}
+	if x.match == nil {
+		return signature.Match{}, false
+	}
+	return *x.match, true
 }
 
 // name votes for a label with the weight of one sample.
@@ -179,7 +196,7 @@ func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence
 		s.sites.back(triggerOf(p), s.tidOf(sm), fr, sm.Weight)
 		return
 	}
-	m, ok := s.table.Blocking(fr)
+	m, ok := sum.blocking(s.table, fr)
 	if !ok {
 		if sm.Stack >= 0 {
 			sum.name(notRecognised, -1, false, sm.Weight)

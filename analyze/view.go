@@ -178,10 +178,27 @@ func seriesIntervals(s *evidence.Series, w evidence.Window) []Interval {
 			continue
 		}
 		iv := Interval{StartS: float64(lo-from) / 1e9, EndS: float64(hi-from) / 1e9, Switches: float64(v)}
-		iv.PerS = iv.Switches / (iv.EndS - iv.StartS)
 		out = append(out, iv)
 	}
+	out = joinEnds(out, float64(s.StepNS)/1e9/2)
+	for i := range out {
+		out[i].PerS = out[i].Switches / (out[i].EndS - out[i].StartS)
+	}
 	return out
+}
+
+// joinEnds adds a first and a last step that the window cut to less than least
+// seconds to their neighbours: a switch in a sliver of time is no rate.
+func joinEnds(ivs []Interval, least float64) []Interval {
+	if n := len(ivs); n > 1 && ivs[n-1].EndS-ivs[n-1].StartS < least {
+		ivs[n-2].EndS, ivs[n-2].Switches = ivs[n-1].EndS, ivs[n-2].Switches+ivs[n-1].Switches
+		ivs = ivs[:n-1]
+	}
+	if len(ivs) > 1 && ivs[0].EndS-ivs[0].StartS < least {
+		ivs[1].StartS, ivs[1].Switches = ivs[0].StartS, ivs[1].Switches+ivs[0].Switches
+		ivs = ivs[1:]
+	}
+	return ivs
 }
 
 func (c *caseBuild) wide(source int) bool {

@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"reflect"
+	"slices"
 
 	"ctxan/analyze"
 	"ctxan/parse/evidence"
@@ -42,6 +43,7 @@ func JSON(w io.Writer, r *analyze.Result) error {
 		if err != nil {
 			return err
 		}
+		o = slices.DeleteFunc(o, func(f field) bool { return f.key == "drawings" }) // large, and said at the top
 		cases = append(cases, o)
 	}
 	return writeJSON(w, append(top, field{"sources", each(r.Sources, inputObject)}, field{"cases", cases}))

@@ -20,7 +20,7 @@ func TestFiguresAreTheJSON(t *testing.T) {
 		}
 		c := r.Cases[0]
 		v := decode(t, setJSON(t, r)).(map[string]any)
-		outs := map[string]string{"text": setText(t, r, Options{Width: 120}), "narrow text": setText(t, r, Options{}), "markdown": setMarkdownText(t, r)}
+		outs := map[string]string{"text": setText(t, r, Options{Width: 120}), "narrow text": setText(t, r, Options{}), "markdown": setMarkdownText(t, r), "html": htmlFlat(t, r)}
 		want := func(s string) {
 			t.Helper()
 			for kind, out := range outs {
@@ -91,6 +91,12 @@ func setMarkdownText(t *testing.T, r *analyze.Result) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", `\`, "").Replace(string(setMarkdown(t, r)))
 }
 
+// htmlFlat is the page's text with a no-break space before the units that stand
+// in elements of their own.
+func htmlFlat(t *testing.T, r *analyze.Result) string {
+	return regexp.MustCompile(` +(%|GHz|[nµm]?s) `).ReplaceAllString(htmlLines(setHTML(t, r)), "\u00a0$1 ")
+}
+
 var number = regexp.MustCompile(`[0-9][0-9,]*(\.[0-9]+)?`)
 
 // TestNoNumberFromNowhere: every number of a text stands in the JSON, as a
@@ -101,7 +107,7 @@ func TestNoNumberFromNowhere(t *testing.T) {
 			continue
 		}
 		known := numbersOf(t, r)
-		for kind, out := range map[string]string{"text": setText(t, r, Options{}), "wide text": setText(t, r, Options{Width: 120}), "markdown": setMarkdownText(t, r)} {
+		for kind, out := range map[string]string{"text": setText(t, r, Options{}), "wide text": setText(t, r, Options{Width: 120}), "markdown": setMarkdownText(t, r), "html": htmlLines(setHTML(t, r))} {
 			for _, l := range strings.Split(out, "\n") {
 				if isAxis(l) {
 					continue
@@ -155,7 +161,7 @@ func numbersOf(t *testing.T, r *analyze.Result) map[string]bool {
 		}
 	}
 	walk(decode(t, setJSON(t, r)))
-	for _, lines := range [][]threadLine{tableLines(r.Cases[0].Threads), histLines(r.Cases[0].Threads)} {
+	for _, lines := range [][]threadLine{tableLines(r.Cases[0].Threads), histLines(r.Cases[0].Threads), withOthers(r.Cases[0].Threads, firstRows), withOthers(r.Cases[0].Threads, mostRows)} {
 		for i := range lines {
 			addText(lines[i].label)
 			p, err := json.Marshal(lines[i].ThreadRow)
@@ -167,11 +173,20 @@ func numbersOf(t *testing.T, r *analyze.Result) map[string]bool {
 	}
 	if _, scale := rateValues(r.Cases[0]); len(r.Cases[0].Rates) > 0 {
 		addNumber(scale)
+		addNumber(scale / 2)
+	}
+	if d := r.Cases[0].Drawings; d != nil {
+		for i := range d.Flames {
+			f := &d.Flames[i]
+			for _, n := range f.Nodes {
+				addText(quantity.Percent(n.Weight/f.Total, 2))
+			}
+		}
 	}
 	for i := range r.Sources {
 		addText(shortHash(r.Sources[i].SHA256))
 	}
-	addText("0 1 2 3 50 99 256") // items of lists, layers, p50 and p99, SHA-256
+	addText("0 1 2 3 12 50 99 256") // items of lists, layers, p50 and p99, SHA-256
 	return known
 }
 

@@ -153,6 +153,8 @@ func (f *flags) draw(w io.Writer, r *analyze.Result, std stdio) error {
 	switch f.format {
 	case "markdown":
 		return report.Markdown(w, r, f.render(std))
+	case "html":
+		return report.HTML(w, r, f.render(std))
 	case "ticket":
 		return report.Ticket(w, r, f.render(std))
 	case "json":

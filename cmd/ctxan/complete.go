@@ -13,7 +13,7 @@ import (
 
 // reportFormats are the formats of the report, inspectFormats those of inspect.
 var (
-	reportFormats  = []string{"text", "markdown", "ticket", "json"}
+	reportFormats  = []string{"text", "markdown", "html", "ticket", "json"}
 	inspectFormats = []string{"text", "json"}
 )
 

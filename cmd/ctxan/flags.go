@@ -45,7 +45,7 @@ func (f *flags) addInput(fs *pflag.FlagSet) {
 }
 
 func (f *flags) addOutput(fs *pflag.FlagSet) {
-	fs.StringVar(&f.format, "format", "text", "text, markdown, ticket (at most 40 lines of markdown) or json; inspect: text or json")
+	fs.StringVar(&f.format, "format", "text", "text, markdown, html, ticket (at most 40 lines of markdown) or json; inspect: text or json")
 	fs.StringVarP(&f.output, "output", "o", "", "write to this file, whole or not at all, instead of standard output")
 	fs.StringVar(&f.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
 	fs.BoolVar(&f.ascii, "ascii", false, "plain ASCII text")
@@ -88,6 +88,9 @@ func (f *flags) readLang() error {
 		return &usageError{"--lang: " + report.Plain(err.Error()), hint}
 	case c != nil && f.ascii:
 		return &usageError{"--ascii: " + f.lang + " has no text in ASCII", "write --lang en, or leave --ascii out"}
+	}
+	if c != nil && f.format == "html" {
+		return &usageError{"--format html: the page is in English alone so far", "write --lang en, or another --format"}
 	}
 	f.catalogue = c
 	return nil

@@ -75,7 +75,7 @@ func newRoot(std stdio) *cobra.Command {
 		Long:  longHelp,
 		Example: `  ctxan perf-stat.txt                      one pasted file
   ctxan perf-stat.txt pidstat.txt sched.data
-  ctxan --format markdown -o report.md captures/
+  ctxan --format html -o report.html captures/
   ctxan --kallsyms kallsyms.gz --symfs /srv/build sched.data
   perf stat -p 4711 -- sleep 3 2>&1 | ctxan -`,
 		Args:              cobra.ArbitraryArgs,

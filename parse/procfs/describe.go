@@ -17,12 +17,34 @@ func (r *reader) describe(b *evidence.Builder) {
 			src.Host.CPUs = m.V.CPUs
 		}
 	}
+	r.recorded(b)
 	if leaders, several := r.leadersOnly(); leaders {
 		src.LeadersOnly = true
 		if several {
 			b.Note("the counts are of main threads, and their processes have others: /proc/PID/task/*/status has all of them")
 		} else {
 			b.Note("the counts are of main threads; whether their processes have other threads is not in the text")
+		}
+	}
+}
+
+// recordBlock is the block of an environment in which ctxan record tells how it
+// measured: lines step, missing and note.
+const recordBlock = "ctxan record"
+
+// recorded says how ctxan record measured, and what it had to do without.
+func (r *reader) recorded(b *evidence.Builder) {
+	for _, s := range r.settings {
+		if s.Name != recordBlock {
+			continue
+		}
+		switch key, value, _ := strings.Cut(s.Value, ": "); key {
+		case "step":
+			b.Note("measured by: " + value)
+		case "missing":
+			b.Warn("measured without " + value)
+		case "note":
+			b.Note(value)
 		}
 	}
 }

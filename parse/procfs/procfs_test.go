@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,5 +187,32 @@ func TestEnvironment(t *testing.T) {
 	}
 	if len(set.Settings) != 3 || set.Settings[0].Name != "/proc/sys/kernel/perf_event_paranoid" || set.Settings[0].Value != "2" {
 		t.Errorf("settings %+v", set.Settings)
+	}
+}
+
+// TestHowRecorded: what ctxan record had to do without is said with the capture.
+func TestHowRecorded(t *testing.T) {
+	set := read(t, `==> uname <==
+Linux host 6.18.44 #1 SMP x86_64 GNU/Linux
+
+==> /proc/stat (before) <==
+cpu  100 0 100 1000 0 0 0 0 0 0
+ctxt 5000
+
+==> /proc/stat (after) <==
+cpu  150 0 150 1100 0 0 0 0 0 0
+ctxt 9000
+
+==> ctxan record <==
+step: context-switches counters
+missing: tracepoints: tracefs is not mounted; to grant it: mount -t tracefs tracefs /sys/kernel/tracing
+note: 2 threads ended while they were attached
+`)
+	src := set.Sources[0]
+	if want := []string{"measured by: context-switches counters", "2 threads ended while they were attached"}; !slices.Equal(src.Notes, want) {
+		t.Errorf("notes %q", src.Notes)
+	}
+	if len(src.Warnings) != 1 || !strings.HasPrefix(src.Warnings[0], "measured without tracepoints: tracefs is not mounted") {
+		t.Errorf("warnings %q", src.Warnings)
 	}
 }
