@@ -343,7 +343,7 @@ func TestInterrupt(t *testing.T) {
 // TestTargetEnds ends when the target does.
 func TestTargetEnds(t *testing.T) {
 	needTracepoints(t)
-	cmd := exec.Command(workload(t, "netio.cpp"), "3000", "2")
+	cmd := exec.Command(workload(t, "netio.cpp"), "20000", "2") // seconds: attaching may take one on a busy machine
 	pid := start(t, cmd)
 	res := measured(t, Options{PIDs: []int{pid}, Duration: time.Minute})
 	if !res.Ended || res.Elapsed > 30*time.Second || res.Switches == 0 {
