@@ -369,7 +369,7 @@ func (s *measurement) newWatch() {
 	if !s.filtered && !wakes {
 		return
 	}
-	x := &watch{all: !s.filtered, pids: map[int32]bool{}, tids: map[int32]bool{}, others: map[uint64]*rawField{}}
+	x := &watch{all: !s.filtered, pids: map[int32]bool{}, tids: map[int32]bool{}, others: map[uint64]*rawField{}, foreign: map[int32]bool{}}
 	for _, tid := range s.tids {
 		x.tids[int32(tid)] = true
 	}

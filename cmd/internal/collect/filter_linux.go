@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -88,6 +89,78 @@ type watch struct {
 	self    *rawField            // prev_pid of sched_switch
 	trailer wire.Trailer
 	grew    bool // a thread was added
+
+	// A new thread's records may stand in a ring that is read before the one
+	// with its fork. Records of tasks that are not known yet are held back until
+	// all rings were read; from then on these are foreign.
+	held    []heldRecord
+	foreign map[int32]bool
+}
+
+// heldRecord is a record that waits for the end of the round.
+type heldRecord struct {
+	t    wire.Type
+	misc uint16
+	body []byte
+	tid  int32
+}
+
+// maxForeign bounds the tasks that are remembered as none of the target's.
+const maxForeign = 1 << 17
+
+// hold keeps a record that is not of the target as far as is known, if a fork
+// that is still to be read may make it one.
+func (x *watch) hold(t wire.Type, misc uint16, body []byte) bool {
+	tid, ok := x.subject(t, body)
+	if !ok || x.foreign[tid] {
+		return false
+	}
+	x.held = append(x.held, heldRecord{t, misc, bytes.Clone(body), tid})
+	return true
+}
+
+// subject is whom a record is about.
+func (x *watch) subject(t wire.Type, body []byte) (int32, bool) {
+	switch t {
+	case wire.RecSample:
+		if len(body) < bodyFixed {
+			return 0, false
+		}
+		if f := x.others[le.Uint64(body[bodyID:])]; f != nil {
+			return f.of(body)
+		}
+		return int32(le.Uint32(body[bodyTID:])), true
+	case wire.RecSwitchCPUWide:
+		id := body[len(body)+max(x.trailer.TID, -len(body)):]
+		return int32(le.Uint32(id[4:])), true
+	case wire.RecFork, wire.RecExit:
+		return int32(le.Uint32(body[8:])), len(body) >= 12
+	case wire.RecComm, wire.RecMmap, wire.RecMmap2:
+		return int32(le.Uint32(body[4:])), true
+	}
+	return 0, false
+}
+
+// settle returns the held records that turned out to be of the target.
+func (x *watch) settle() []heldRecord {
+	held := x.held
+	x.held = x.held[:0]
+	if len(x.foreign) > maxForeign {
+		clear(x.foreign)
+	}
+	for grew := true; grew; { // a thread's child may have come before the thread
+		grew = false
+		for _, h := range held {
+			grew = grew || h.t == wire.RecFork && !x.tids[h.tid] && x.fork(h.body)
+		}
+	}
+	return slices.DeleteFunc(held, func(h heldRecord) bool {
+		if x.keep(h.t, h.body) {
+			return false
+		}
+		x.foreign[h.tid] = true
+		return true
+	})
 }
 
 // rawField is where a sample has a field of a tracepoint.
@@ -154,6 +227,7 @@ func (x *watch) fork(body []byte) bool {
 		x.pids[pid] = true
 	}
 	x.tids[tid] = true
+	delete(x.foreign, tid)
 	x.grew = true
 	return true
 }

@@ -113,6 +113,7 @@ func (s *measurement) round() error {
 		}
 		total += n
 	}
+	s.settle()
 	if total > 0 {
 		s.w.Round()
 	}
@@ -147,10 +148,29 @@ func (s *measurement) refilter() {
 
 // record takes one record from a ring.
 func (s *measurement) record(t wire.Type, misc uint16, body []byte) {
-	if s.watch != nil && !s.watch.keep(t, body) {
+	switch {
+	case s.watch == nil || s.watch.keep(t, body):
+		s.take(t, misc, body)
+	case !s.watch.hold(t, misc, body):
 		s.unwritten++
+	}
+}
+
+// settle takes the records of threads whose forks came after them.
+func (s *measurement) settle() {
+	if s.watch == nil {
 		return
 	}
+	all := len(s.watch.held)
+	held := s.watch.settle()
+	for _, h := range held {
+		s.take(h.t, h.misc, h.body)
+	}
+	s.unwritten += uint64(all - len(held))
+}
+
+// take counts a record and writes it.
+func (s *measurement) take(t wire.Type, misc uint16, body []byte) {
 	switch t {
 	case wire.RecSample:
 		if !s.outs && len(body) >= bodyFixed && (s.mains == nil || s.mains[le.Uint64(body)]) {
