@@ -38,7 +38,7 @@ func TestCounts(t *testing.T) {
 func agrees(t *testing.T, try func() error) {
 	t.Helper()
 	var err error
-	for range 12 { // a thread that is preempted between its last look at its counters and its end has more
+	for range 12 {
 		if err = try(); err == nil {
 			return
 		}
