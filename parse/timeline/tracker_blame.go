@@ -39,9 +39,9 @@ func (t *Tracker) charge(x *task, from, to uint64, cpu int32) {
 		return
 	}
 	m, d := x.extra(), to-from
-	m.waits++
+	x.waits++
 	m.waited += d
-	if m.waits > wholeWaits && d < m.waited/longWait && m.waits%someWaits != 0 {
+	if x.waits > wholeWaits && d < m.waited/longWait && x.waits%someWaits != 0 {
 		m.owed += d
 		return
 	}
@@ -81,25 +81,40 @@ func share(all, some, d uint64) uint64 {
 // hold adds to what a task held up. When there are too many, the one with least
 // makes room and goes to the unknown.
 func (m *taskMore) hold(by uint32, ns uint64) {
-	low := -1
 	for i := range m.blame {
-		b := &m.blame[i]
-		if b.by == by {
+		if b := &m.blame[i]; b.by == by {
 			b.ns += ns
+			if uint32(i) == m.least-1 {
+				m.least = 0
+			}
 			return
-		}
-		if b.by != othersID && (low < 0 || b.ns < m.blame[low].ns) {
-			low = i
 		}
 	}
 	if len(m.blame) < evidence.MaxBlame-1 || by == othersID {
 		m.blame = append(m.blame, blamed{by, ns})
 		return
 	}
-	if m.blame[low].ns < ns {
-		m.blame[low], by, ns = blamed{by, ns}, othersID, m.blame[low].ns
+	if low := m.leastBlamed(); low.ns < ns {
+		*low, ns = blamed{by, ns}, low.ns
+		m.least = 0
 	}
 	m.hold(othersID, ns)
+}
+
+// leastBlamed is who held up least, of those that are known. As sums only grow,
+// it stays so until its own does.
+func (m *taskMore) leastBlamed() *blamed {
+	if m.least > 0 {
+		return &m.blame[m.least-1]
+	}
+	low := -1
+	for i := range m.blame {
+		if b := &m.blame[i]; b.by != othersID && (low < 0 || b.ns < m.blame[low].ns) {
+			low = i
+		}
+	}
+	m.least = uint32(low + 1)
+	return &m.blame[low]
 }
 
 // idleElsewhere is for how long within a time the CPU that was idle longest in

@@ -78,9 +78,9 @@ type task struct {
 	otherWaits  uint32
 	firstWaits  uint32
 	migrations  uint32
-	breaks      uint32 // switch-outs whose switch-in was missed
-	missed      uint32 // switch-outs that were missed
-	_           uint32
+	breaks      uint32    // switch-outs whose switch-in was missed
+	missed      uint32    // switch-outs that were missed
+	waits       uint32    // for a CPU
 	more        *taskMore // nil until there is something in it
 }
 
@@ -89,8 +89,8 @@ type taskMore struct {
 	gap        *durations // from a voluntary switch-out to the next switch-out
 	preemptors []preemptor
 	bursts     uint32
-	waits      uint32 // for a CPU
-	waited     uint64 // by them, ns
+	least      uint32 // index+1 into blame of who held up least; 0: to be looked for
+	waited     uint64 // for a CPU, ns
 	owed       uint64 // of it, not charged yet
 	burstSize  uint64
 	blame      []blamed
