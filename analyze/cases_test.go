@@ -104,7 +104,7 @@ func TestCaseKeepsItsThreads(t *testing.T) {
 	set := &evidence.Set{}
 	counters(set, "perf-stat.txt", pid(7))
 	capture(set, "sched.data", system, row(7, 7, "app", 3, 1), row(7, 8, "w", 2, 0), row(9, 9, "other", 90, 0))
-	r, err := Run(set, nil)
+	r, err := Run(set, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestRatesAreNotCountedTwice(t *testing.T) {
 	rate(7, 7, true, true, 900)
 	rate(7, 7, false, true, 11)
 	rate(7, 8, false, true, 22)
-	r, err := Run(set, nil)
+	r, err := Run(set, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestMeanOverIntervals(t *testing.T) {
 			b.Thread(evidence.TaskStats{Task: evidence.Task{PID: 7, TID: 8}, VoluntaryPerS: evidence.Some(40.0)})
 		}
 	}
-	r, err := Run(set, nil)
+	r, err := Run(set, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ type Case struct {
 	Taken    []TakenRow    `json:"preemptors,omitempty"`
 	Held     *Held         `json:"delay_blame,omitempty"`
 	Ledger   *Ledger       `json:"ledger,omitempty"`
-	Drawings *Drawings     `json:"drawings,omitempty"` // of the primary case
+	Drawings *Drawings     `json:"drawings,omitempty"` // of the primary case, where Options ask for them
 	Host     evidence.Host `json:"-"`
 }
 

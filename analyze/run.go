@@ -12,14 +12,18 @@ import (
 // ErrNoEvidence is returned by Run for a Set without any evidence.
 var ErrNoEvidence = errors.New("no usable evidence in any input")
 
-// Run groups the set into cases, computes the facts of each, lets every rule
-// conclude from them, and lays out the chain. It never changes the set.
-func Run(set *evidence.Set, rules []*Rule) (*Result, error) {
-	return RunWith(set, rules, DefaultScales())
+// Options tune Run.
+type Options struct {
+	Scales   *Scales // tables of grades and costs; nil: the customary ones
+	Drawings bool    // make Case.Drawings, which only JSON and a page show
 }
 
-// RunWith is Run with other tables of grades and costs than the customary ones.
-func RunWith(set *evidence.Set, rules []*Rule, scales *Scales) (*Result, error) {
+// Run groups the set into cases, computes the facts of each, lets every rule
+// conclude from them, and lays out the chain. It never changes the set.
+func Run(set *evidence.Set, rules []*Rule, opt Options) (*Result, error) {
+	if opt.Scales == nil {
+		opt.Scales = DefaultScales()
+	}
 	read := countReadings(set)
 	set = read.set
 	sels, checks := selectCases(set)
@@ -29,8 +33,8 @@ func RunWith(set *evidence.Set, rules []*Rule, scales *Scales) (*Result, error) 
 	}
 	r := &Result{Checks: append(checks, unusedSources(read, sels)...), Sources: sourceInfos(set)}
 	for i, s := range sels {
-		c := analyzeCase(s, read, rules, scales)
-		if i == 0 {
+		c := analyzeCase(s, read, rules, opt.Scales)
+		if i == 0 && opt.Drawings {
 			c.out.Drawings = &Drawings{Flames: c.stacks.flames(), CPUMap: c.cpuMap(), NoRates: c.whyNoRates()}
 		}
 		r.Cases = append(r.Cases, c.out)

@@ -44,7 +44,7 @@ func analyzed(t testing.TB, symbols symbol.Options, paths ...string) *analyze.Re
 	if err != nil || len(set.Sources) == 0 {
 		t.Fatalf("%v: %v %v", paths, problems, err)
 	}
-	r, err := analyze.Run(set, rules.All())
+	r, err := analyze.Run(set, rules.All(), analyze.Options{Drawings: true})
 	if err != nil {
 		t.Fatalf("%v: %v", paths, err)
 	}

@@ -66,7 +66,7 @@ func BenchmarkHTML(b *testing.B) {
 	peak, stop := watchHeap()
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := analyze.Run(set, rules.All())
+		r, err := analyze.Run(set, rules.All(), analyze.Options{Drawings: true})
 		if err != nil {
 			b.Fatal(err)
 		}

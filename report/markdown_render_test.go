@@ -79,7 +79,7 @@ func TestMarkdownTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := analyze.Run(set, rules.All())
+		r, err := analyze.Run(set, rules.All(), analyze.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

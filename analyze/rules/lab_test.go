@@ -164,7 +164,7 @@ func diagnose(t *testing.T, dir string, files []string, kallsyms string) *analyz
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := analyze.Run(set, All())
+	res, err := analyze.Run(set, All(), analyze.Options{})
 	if err != nil {
 		return nil
 	}

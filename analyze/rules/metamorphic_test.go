@@ -120,7 +120,7 @@ func labSet(t *testing.T, dir string) *evidence.Set {
 func verdictAfter(set *evidence.Set, change func(*evidence.Set)) *analyze.Verdict {
 	set = copyOf(set)
 	change(set)
-	res, err := analyze.Run(set, All())
+	res, err := analyze.Run(set, All(), analyze.Options{})
 	if err != nil {
 		return nil
 	}

@@ -48,7 +48,7 @@ func TestPosted(t *testing.T) {
 			count["not recognised"]++
 			continue
 		}
-		res, err := analyze.Run(set, All())
+		res, err := analyze.Run(set, All(), analyze.Options{})
 		if errors.Is(err, analyze.ErrNoEvidence) {
 			count["not recognised"]++
 			continue

@@ -98,7 +98,7 @@ func printedCommands(t *testing.T, pid int) []string {
 			t.Fatal(err)
 		}
 		for _, name := range caseNames(a) {
-			res, err := analyze.Run(caseSet(t, caseFiles(a, name)), All())
+			res, err := analyze.Run(caseSet(t, caseFiles(a, name)), All(), analyze.Options{})
 			if err != nil {
 				continue
 			}

@@ -68,7 +68,7 @@ func caseFiles(a *txtar.Archive, name string) map[string]string {
 
 // runCase analyses a case and holds the rule's finding against want.txt.
 func runCase(t *testing.T, id, kind string, files map[string]string) {
-	res, err := analyze.Run(caseSet(t, files), All())
+	res, err := analyze.Run(caseSet(t, files), All(), analyze.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

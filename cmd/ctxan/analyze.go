@@ -44,7 +44,7 @@ func analyzeArgs(f *flags, args []string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	r, err := conclude(set, scales, std)
+	r, err := conclude(set, analyze.Options{Scales: scales, Drawings: f.format == "html" || f.format == "json"}, std)
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func analyzeArgs(f *flags, args []string, std stdio) error {
 }
 
 // conclude analyses a set, and says what was read when it holds no evidence.
-func conclude(set *evidence.Set, scales *analyze.Scales, std stdio) (*analyze.Result, error) {
-	r, err := analyze.RunWith(set, rules.All(), scales)
+func conclude(set *evidence.Set, opt analyze.Options, std stdio) (*analyze.Result, error) {
+	r, err := analyze.Run(set, rules.All(), opt)
 	if !errors.Is(err, analyze.ErrNoEvidence) {
 		return r, err
 	}

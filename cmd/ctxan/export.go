@@ -78,7 +78,7 @@ func (e *exporter) run(cmd *cobra.Command, args []string) error {
 	case "folded":
 		return e.stacks(set, func(w io.Writer) error { return export.Folded(w, set, e.weight) })
 	}
-	r, err := conclude(set, analyze.DefaultScales(), e.std)
+	r, err := conclude(set, analyze.Options{}, e.std)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func figures(t *testing.T) []string {
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
-	r, err := analyze.Run(set, rules.All())
+	r, err := analyze.Run(set, rules.All(), analyze.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

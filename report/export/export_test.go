@@ -56,7 +56,7 @@ func open(t testing.TB, paths ...string) *capture {
 	if err := c.trace.t.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if c.r, err = analyze.Run(c.set, rules.All()); err != nil {
+	if c.r, err = analyze.Run(c.set, rules.All(), analyze.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return c
