@@ -1,13 +1,12 @@
 package procfs
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"ctxan/parse/evidence"
-	"ctxan/parse/paste"
 	"ctxan/testdata/shared"
+	"ctxan/testdata/texts"
 )
 
 // expected is what the corpus's index says of a capture.
@@ -38,31 +37,15 @@ func ours(c *shared.Capture) bool {
 }
 
 func TestCorpus(t *testing.T) {
-	values, files := 0, 0
-	for _, c := range shared.Corpus(t) {
-		text, err := paste.Clean(c.Raw(t))
-		if err != nil {
-			continue
-		}
-		if Detect(text) != ours(&c) {
-			t.Errorf("%s: Detect = %v", c.Name, !ours(&c))
-		}
-		if !ours(&c) {
-			continue
-		}
-		var want expected
-		c.Want(t, &want)
-		set := &evidence.Set{}
-		if err := Read(text, set.NewBuilder(c.Name, Format)); err != nil {
-			t.Fatal(err)
-		}
-		files++
-		t.Run(filepath.Base(c.Name), func(t *testing.T) { values += want.check(t, set) })
-	}
-	t.Logf("%d values of %d captures compared", values, files)
-	if files < 20 || values < 90 {
-		t.Errorf("only %d values of %d captures compared", values, files)
-	}
+	tested.Corpus(t, texts.Walk{
+		Ours: ours,
+		Check: func(t *testing.T, c *shared.Capture, set *evidence.Set) int {
+			var want expected
+			c.Want(t, &want)
+			return want.check(t, set)
+		},
+		Files: 20, Values: 90,
+	})
 }
 
 // check compares every value and returns how many there were.

@@ -1,33 +1,15 @@
 package procfs
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/paste"
+	"ctxan/testdata/texts"
 )
 
-func seeds(tb testing.TB) []string {
-	tb.Helper()
-	var out []string
-	for _, dir := range []string{"proc-status", "proc-environment"} {
-		files, _ := filepath.Glob("../../testdata/" + dir + "/*.txt")
-		for _, f := range files {
-			raw, err := os.ReadFile(f)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			out = append(out, string(raw))
-		}
-	}
-	if len(out) < 10 {
-		tb.Fatalf("only %d captures in testdata", len(out))
-	}
-	return out
-}
+func seeds(tb testing.TB) []string { return texts.Seeds(tb, 10, "proc-status", "proc-environment") }
 
 // FuzzRead: no panic; threads are named by ids that a kernel gives, no thread
 // stands twice in a reading, and what is read is in the text.
@@ -64,16 +46,5 @@ func FuzzRead(f *testing.F) {
 
 func BenchmarkRead(b *testing.B) {
 	raw := strings.Repeat(seeds(b)[1], 200)
-	text, err := paste.Clean([]byte(raw))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(len(raw)))
-	b.ReportAllocs()
-	for b.Loop() {
-		set := &evidence.Set{}
-		if err := Read(text, set.NewBuilder("x", Format)); err != nil {
-			b.Fatal(err)
-		}
-	}
+	tested.Benchmark(b, []byte(raw))
 }

@@ -12,20 +12,12 @@ import (
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/paste"
+	"ctxan/testdata/texts"
 )
 
-func read(tb testing.TB, raw string) *evidence.Set {
-	tb.Helper()
-	t, err := paste.Clean([]byte(raw))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	set := &evidence.Set{}
-	if err := Read(t, set.NewBuilder("x", Format)); err != nil {
-		tb.Fatal(err)
-	}
-	return set
-}
+var tested = texts.Reader{Format: Format, Detect: Detect, Read: Read}
+
+func read(tb testing.TB, raw string) *evidence.Set { return tested.Set(tb, raw) }
 
 // show writes a set's readings in a line each, for comparisons.
 func show(s *evidence.Set) []string {

@@ -1,14 +1,13 @@
 package sar
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"ctxan/parse/evidence"
-	"ctxan/parse/paste"
 	"ctxan/testdata/shared"
+	"ctxan/testdata/texts"
 )
 
 // expected is what the corpus's index says of a capture.
@@ -24,32 +23,17 @@ type expected struct {
 }
 
 func TestCorpus(t *testing.T) {
-	values, files := 0, 0
-	for _, c := range shared.Corpus(t) {
-		text, err := paste.Clean(c.Raw(t))
-		if err != nil {
-			continue
-		}
-		ours := c.Kind == "sar" || c.Kind == "mpstat" && !strings.Contains(c.Name, "I-SUM")
-		if Detect(text) != ours {
-			t.Errorf("%s: Detect = %v", c.Name, !ours)
-		}
-		if !ours {
-			continue
-		}
-		var want expected
-		c.Want(t, &want)
-		set := &evidence.Set{}
-		if err := Read(text, set.NewBuilder(c.Name, Format)); err != nil {
-			t.Fatal(err)
-		}
-		files++
-		t.Run(filepath.Base(c.Name), func(t *testing.T) { values += want.check(t, set) })
-	}
-	t.Logf("%d values of %d captures compared", values, files)
-	if files < 16 || values < 65 {
-		t.Errorf("only %d values of %d captures compared", values, files)
-	}
+	tested.Corpus(t, texts.Walk{
+		Ours: func(c *shared.Capture) bool {
+			return c.Kind == "sar" || c.Kind == "mpstat" && !strings.Contains(c.Name, "I-SUM")
+		},
+		Check: func(t *testing.T, c *shared.Capture, set *evidence.Set) int {
+			var want expected
+			c.Want(t, &want)
+			return want.check(t, set)
+		},
+		Files: 16, Values: 65,
+	})
 }
 
 func (want *expected) check(t *testing.T, set *evidence.Set) int {

@@ -2,8 +2,6 @@ package sar
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,20 +9,12 @@ import (
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/paste"
+	"ctxan/testdata/texts"
 )
 
-func read(tb testing.TB, raw string) *evidence.Set {
-	tb.Helper()
-	t, err := paste.Clean([]byte(raw))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	set := &evidence.Set{}
-	if err := Read(t, set.NewBuilder("x", Format)); err != nil {
-		tb.Fatal(err)
-	}
-	return set
-}
+var tested = texts.Reader{Format: Format, Detect: Detect, Read: Read}
+
+func read(tb testing.TB, raw string) *evidence.Set { return tested.Set(tb, raw) }
 
 // show writes the captures in a line each.
 func show(s *evidence.Set) []string {
@@ -82,37 +72,14 @@ func TestCaptures(t *testing.T) {
 }
 
 func TestNotOurs(t *testing.T) {
-	for _, s := range []string{
+	tested.NotOurs(t,
 		"12:00:00      UID       PID   cswch/s nvcswch/s  Command\n12:00:01        0      12      1.00      2.00  bash\n",
 		"avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           1.00    0.00    1.00    0.00    0.00   98.00\n",
 		banner,
-	} {
-		x, err := paste.Clean([]byte(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if Detect(x) {
-			t.Errorf("taken for sar: %q", s)
-		}
-	}
+	)
 }
 
-func seeds(tb testing.TB) []string {
-	tb.Helper()
-	files, _ := filepath.Glob("../../testdata/sar/*.txt")
-	var out []string
-	for _, f := range files {
-		raw, err := os.ReadFile(f)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, string(raw))
-	}
-	if len(out) < 5 {
-		tb.Fatalf("only %d captures in testdata/sar", len(out))
-	}
-	return out
-}
+func seeds(tb testing.TB) []string { return texts.Seeds(tb, 5, "sar") }
 
 // FuzzRead: no panic, a sample for each rate, and Detect agrees with Read.
 func FuzzRead(f *testing.F) {
@@ -142,16 +109,5 @@ func BenchmarkRead(b *testing.B) {
 	for i := range 20_000 {
 		fmt.Fprintf(&s, "%02d:%02d:%02d         3.00    608.00\n", i/3600, i/60%60, i%60)
 	}
-	x, err := paste.Clean([]byte(s.String()))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(s.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		set := &evidence.Set{}
-		if err := Read(x, set.NewBuilder("x", Format)); err != nil {
-			b.Fatal(err)
-		}
-	}
+	tested.Benchmark(b, []byte(s.String()))
 }

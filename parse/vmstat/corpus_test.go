@@ -1,13 +1,12 @@
 package vmstat
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"ctxan/parse/evidence"
-	"ctxan/parse/paste"
 	"ctxan/testdata/shared"
+	"ctxan/testdata/texts"
 )
 
 // expected is what the corpus's index says of a capture.
@@ -20,33 +19,18 @@ type expected struct {
 }
 
 func TestCorpus(t *testing.T) {
-	values, files := 0, 0
-	for _, c := range shared.Corpus(t) {
-		text, err := paste.Clean(c.Raw(t))
-		if err != nil {
-			continue
-		}
-		ours := c.Kind == "vmstat" && !strings.Contains(c.Name, "vmstat-d") || strings.HasPrefix(c.Name, "nasty/vmstat") || c.Kind == "mixed"
-		both := strings.Contains(c.Name, "pub-vmstat-then-pidstat")
-		if Detect(text) != (ours || both) {
-			t.Errorf("%s: Detect = %v", c.Name, !ours)
-		}
-		if !ours {
-			continue
-		}
-		var want expected
-		c.Want(t, &want)
-		set := &evidence.Set{}
-		if err := Read(text, set.NewBuilder(c.Name, Format)); err != nil {
-			t.Fatal(err)
-		}
-		files++
-		t.Run(filepath.Base(c.Name), func(t *testing.T) { values += want.check(t, set) })
-	}
-	t.Logf("%d values of %d captures compared", values, files)
-	if files < 19 || values < 100 {
-		t.Errorf("only %d values of %d captures compared", values, files)
-	}
+	tested.Corpus(t, texts.Walk{
+		Ours: func(c *shared.Capture) bool {
+			return c.Kind == "vmstat" && !strings.Contains(c.Name, "vmstat-d") || strings.HasPrefix(c.Name, "nasty/vmstat") || c.Kind == "mixed"
+		},
+		Detected: func(c *shared.Capture) bool { return strings.Contains(c.Name, "pub-vmstat-then-pidstat") },
+		Check: func(t *testing.T, c *shared.Capture, set *evidence.Set) int {
+			var want expected
+			c.Want(t, &want)
+			return want.check(t, set)
+		},
+		Files: 19, Values: 100,
+	})
 }
 
 func (want *expected) check(t *testing.T, set *evidence.Set) int {

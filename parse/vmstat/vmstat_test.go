@@ -2,8 +2,6 @@ package vmstat
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,20 +9,12 @@ import (
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/paste"
+	"ctxan/testdata/texts"
 )
 
-func read(tb testing.TB, raw string) *evidence.Set {
-	tb.Helper()
-	t, err := paste.Clean([]byte(raw))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	set := &evidence.Set{}
-	if err := Read(t, set.NewBuilder("x", Format)); err != nil {
-		tb.Fatal(err)
-	}
-	return set
-}
+var tested = texts.Reader{Format: Format, Detect: Detect, Read: Read}
+
+func read(tb testing.TB, raw string) *evidence.Set { return tested.Set(tb, raw) }
 
 // show writes the runs in a line each.
 func show(s *evidence.Set) []string {
@@ -88,33 +78,10 @@ func TestRuns(t *testing.T) {
 // TestNotOurs: tables of whole numbers that are no shares of time.
 func TestNotOurs(t *testing.T) {
 	row := "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n"
-	for _, s := range []string{row + row, titles, "r b\n1 2\n", "12 interrupts\n"} {
-		x, err := paste.Clean([]byte(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if Detect(x) {
-			t.Errorf("taken for vmstat: %q", s)
-		}
-	}
+	tested.NotOurs(t, row+row, titles, "r b\n1 2\n", "12 interrupts\n")
 }
 
-func seeds(tb testing.TB) []string {
-	tb.Helper()
-	files, _ := filepath.Glob("../../testdata/vmstat/*.txt")
-	var out []string
-	for _, f := range files {
-		raw, err := os.ReadFile(f)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, string(raw))
-	}
-	if len(out) < 3 {
-		tb.Fatalf("only %d captures in testdata/vmstat", len(out))
-	}
-	return out
-}
+func seeds(tb testing.TB) []string { return texts.Seeds(tb, 3, "vmstat") }
 
 // FuzzRead: no panic, one sample for each rate, and Detect agrees with Read.
 func FuzzRead(f *testing.F) {
@@ -140,16 +107,5 @@ func FuzzRead(f *testing.F) {
 
 func BenchmarkRead(b *testing.B) {
 	raw := titles + strings.Repeat(" 5  0      0 19943988  76204 4436092    0    0  1723  2376 1737 31745 24 37 39  0  1\n", 20_000)
-	x, err := paste.Clean([]byte(raw))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(len(raw)))
-	b.ReportAllocs()
-	for b.Loop() {
-		set := &evidence.Set{}
-		if err := Read(x, set.NewBuilder("x", Format)); err != nil {
-			b.Fatal(err)
-		}
-	}
+	tested.Benchmark(b, []byte(raw))
 }
