@@ -27,19 +27,10 @@ func (c *capture) partSamples() [][]byte {
 // Layout: include/trace/events/sched.h, and __string in
 // include/trace/stages/stage1_struct_define.h.
 func (c *capture) fitNames(samples [][]byte) {
-	s := newSchema(c)
-	for _, rec := range samples {
-		e := s.eventOf(rec)
-		if e == nil || e.attr.Type != wire.TypeTracepoint || !e.layout.Has(wire.SampleRaw) {
-			continue
-		}
-		off, n, err := e.layout.Raw(rec)
-		if err != nil {
-			continue
-		}
+	for e, raw := range newSchema(c).rawData(samples) {
 		i := slices.IndexFunc(c.tracing.Formats, func(f *wire.Format) bool { return uint64(f.ID) == e.attr.Config })
 		if i >= 0 {
-			movedName(c.tracing.Formats[i], rec[off:off+n])
+			movedName(c.tracing.Formats[i], raw)
 		}
 	}
 }

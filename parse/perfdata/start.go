@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"ctxan/parse/perfdata/wire"
 )
@@ -276,6 +277,22 @@ func (c *capture) formats() []*wire.Format {
 	return c.tracing.Formats
 }
 
+// rawData yields the raw data of those samples that are of tracepoints.
+func (s *schema) rawData(samples [][]byte) iter.Seq2[*event, []byte] {
+	return func(yield func(*event, []byte) bool) {
+		for _, rec := range samples {
+			e := s.eventOf(rec)
+			if e == nil || e.attr.Type != wire.TypeTracepoint || !e.layout.Has(wire.SampleRaw) {
+				continue
+			}
+			off, n, err := e.layout.Raw(rec)
+			if err == nil && !yield(e, rec[off:off+n]) {
+				return
+			}
+		}
+	}
+}
+
 // guessFormats serves files without tracepoint formats. It finds sched_switch
 // by its contents: the task that leaves is the current one, so prev_pid equals
 // common_pid, and both names are printable. If they fit the built-in layout,
@@ -284,16 +301,8 @@ func (c *capture) formats() []*wire.Format {
 func (c *capture) guessFormats(samples [][]byte) {
 	s := newSchema(c)
 	score := map[*event]int{}
-	for _, rec := range samples {
-		e := s.eventOf(rec)
-		if e == nil || e.attr.Type != wire.TypeTracepoint || !e.layout.Has(wire.SampleRaw) {
-			continue
-		}
-		off, n, err := e.layout.Raw(rec)
-		if err != nil {
-			continue
-		}
-		if looksLikeSwitch(rec[off : off+n]) {
+	for e, raw := range s.rawData(samples) {
+		if looksLikeSwitch(raw) {
 			score[e]++
 		} else {
 			score[e] -= 100
