@@ -178,6 +178,19 @@ func parseMarked(s string) Text {
 	return t
 }
 
+// Set writes the text, its prose and its names each in a way of its own.
+func (t Text) Set(prose, name func(string) string) string {
+	var b strings.Builder
+	for _, s := range t {
+		if s.Code {
+			b.WriteString(name(s.S))
+		} else {
+			b.WriteString(prose(s.S))
+		}
+	}
+	return b.String()
+}
+
 // String is the text without marks.
 func (t Text) String() string {
 	var b strings.Builder

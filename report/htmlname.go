@@ -39,15 +39,12 @@ func htmlCode(s string, w int) template.HTML { return "<code>" + htmlName(s, w) 
 
 // htmlText writes a text with its names.
 func htmlText(t analyze.Text) template.HTML {
-	var b strings.Builder
-	for _, s := range t {
-		if s.Code {
-			b.WriteString(string(htmlCode(s.S, maxName)))
-		} else {
-			b.WriteString(string(htmlProse(s.S)))
-		}
-	}
-	return template.HTML(b.String())
+	return htmlSet(t, func(s string) template.HTML { return htmlCode(s, maxName) })
+}
+
+// htmlSet writes a text with its names in a way of their own.
+func htmlSet(t analyze.Text, name func(string) template.HTML) template.HTML {
+	return template.HTML(t.Set(func(s string) string { return string(htmlProse(s)) }, func(s string) string { return string(name(s)) }))
 }
 
 // htmlSentence is a text that stands by itself: it begins with a capital
@@ -62,15 +59,7 @@ func htmlSentence(t analyze.Text) template.HTML {
 
 // htmlTextIn is a text whose names are cut to w columns, and not set as code.
 func htmlTextIn(t analyze.Text, w int) template.HTML {
-	var b strings.Builder
-	for _, s := range t {
-		if s.Code {
-			b.WriteString(string(htmlName(s.S, w)))
-		} else {
-			b.WriteString(string(htmlProse(s.S)))
-		}
-	}
-	return template.HTML(b.String())
+	return htmlSet(t, func(s string) template.HTML { return htmlName(s, w) })
 }
 
 // htmlUnits writes characters, runs of escapes each in a box.
@@ -119,13 +108,5 @@ func htmlList(names []string) template.HTML {
 // plainText is a text as one line of plain characters, for titles and labels,
 // which the template escapes.
 func plainText(t analyze.Text) string {
-	var b strings.Builder
-	for _, s := range t {
-		if s.Code {
-			b.WriteString(shown(s.S))
-		} else {
-			b.WriteString(inert(s.S))
-		}
-	}
-	return b.String()
+	return t.Set(inert, shown)
 }

@@ -222,6 +222,19 @@ func linkWord(s analyze.LinkStatus) string {
 	return "○ missing"
 }
 
+// says is what a link of the chain says, with the command that captures it
+// where it is missing.
+func (m *markdown) says(l *analyze.Link) string {
+	says := m.text(l.Title)
+	if len(l.Claim) > 0 {
+		says += m.say(": ") + m.text(l.Claim)
+	}
+	if cmd, ok := l.Capture.Get(); ok {
+		says = sentence(says) + m.say(" To capture: ") + m.mdCommandWhy(&analyze.Command{Line: cmd})
+	}
+	return says
+}
+
 func (m *markdown) chain() {
 	if len(m.c.Chain) == 0 {
 		return
@@ -230,18 +243,11 @@ func (m *markdown) chain() {
 	rows := [][]string{{"Layer", "Link", "Says", "Source"}}
 	for i := range m.c.Chain {
 		l := &m.c.Chain[i]
-		says := m.text(l.Title)
-		if len(l.Claim) > 0 {
-			says += m.say(": ") + m.text(l.Claim)
-		}
-		if cmd, ok := l.Capture.Get(); ok {
-			says = sentence(says) + m.say(" To capture: ") + m.mdCommandWhy(&analyze.Command{Line: cmd})
-		}
 		var from []string
 		for _, f := range l.From {
 			from = append(from, mdName(f))
 		}
-		rows = append(rows, []string{fmt.Sprintf("%d %s", i+1, m.plain(l.Layer)), m.say(linkWord(l.Status)), says, strings.Join(from, ", ")})
+		rows = append(rows, []string{fmt.Sprintf("%d %s", i+1, m.plain(l.Layer)), m.say(linkWord(l.Status)), m.says(l), strings.Join(from, ", ")})
 	}
 	m.table("llll", rows...)
 	m.sums()

@@ -161,15 +161,7 @@ func mdName(s string) string {
 
 // mdText writes a text with its names.
 func mdText(t analyze.Text) string {
-	var b strings.Builder
-	for _, s := range t {
-		if s.Code {
-			b.WriteString(mdCode(s.S))
-		} else {
-			b.WriteString(mdPlain(s.S))
-		}
-	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(t.Set(mdPlain, mdCode))
 }
 
 // mdBlock writes lines as a code block that they cannot end.

@@ -96,19 +96,12 @@ func (t *ticket) evidence() {
 	rows := [][]string{{"Layer", "", "Says"}}
 	for i := range t.c.Chain {
 		l := &t.c.Chain[i]
-		says := t.text(l.Title)
-		if len(l.Claim) > 0 {
-			says += t.say(": ") + t.text(l.Claim)
-		}
-		if cmd, ok := l.Capture.Get(); ok {
-			says = sentence(says) + t.say(" To capture: ") + t.mdCommandWhy(&analyze.Command{Line: cmd})
-		}
 		layer := fmt.Sprintf("%d %s", i+1, t.plain(l.Layer))
 		if len(l.From) > 0 {
 			layer = fmt.Sprintf("%d %s", i+1, t.names(l.From, 2))
 		}
 		sign, _, _ := strings.Cut(linkWord(l.Status), " ")
-		rows = append(rows, []string{layer, sign, says})
+		rows = append(rows, []string{layer, sign, t.says(l)})
 	}
 	t.gap()
 	t.table("lll", rows...)

@@ -27,40 +27,12 @@ func healthy(f *analyze.Facts) []analyze.Finding {
 	if !cheap(f) {
 		return fed(f)
 	}
-	loop := eventLoop(f)
-	g := ground{}
 	fig, why := rateInWords(f)
-	l := counters
-	if !f.Has.Counters {
-		l = threads
-	}
-	g.decide(l, why)
-	if v, ok := f.Layer2.VoluntaryShare.Get(); ok && v >= mainShare {
-		g.agree(threads, quantity.Percent(v, 1)+" of them are voluntary")
-	}
-	if w := waitsFor(f.Blocking, wanted); switchWaits(f) && w.ofWaits >= mainShare {
-		g.agree(stacks, quantity.Percent(w.share, 1)+" of them are ordinary waits")
-	}
-	if one, two, ok := crossRates(f); ok && max(one, two)*costliest(f)/1e6 >= cheapCPUs {
-		if !g.contrast(f) {
-			g.atMost(analyze.ConfidenceMedium, "") // against says why
-		}
-	} else {
-		g.compareWillingness(f) // both rates are next to nothing, however far apart
-	}
-	apart(f, &g)
-	if w := f.Macro.ImpactWord; w == "notable" || w == "large" {
-		g.differs |= counters
-		g.oppose(text("with cold caches the switches would take %s of a CPU or more", percent(costShare)))
-	}
-	if g.layers() == 1 && !switchWaits(f) && !(l == threads && f.Layer2.VoluntaryShare.V >= mainShare) {
-		g.atMost(analyze.ConfidenceLow, "the rate alone: "+why)
-	} else if g.agrees&stacks == 0 {
-		g.atMost(analyze.ConfidenceMedium, "few switches, and they are voluntary; what they wait for is not in the input")
-	}
+	g := ground{}
+	calm(f, &g, why)
 	fd := analyze.Finding{ID: "healthy", Severity: "info", Share: evidence.Opt[float64]{}}
 	g.apply(&fd)
-	if len(loop) > 0 && loop[0].Confidence.Rank() >= fd.Confidence.Rank() {
+	if loop := eventLoop(f); len(loop) > 0 && loop[0].Confidence.Rank() >= fd.Confidence.Rank() {
 		return nil // said already, and with the reason
 	}
 	fd.Summary = text("%s switch%s %s: too few to cost anything that matters.", subjectName(f), es(f), fig)
@@ -81,6 +53,38 @@ func healthy(f *analyze.Facts) []analyze.Finding {
 		fd.Next = settle(f, nil)
 	}
 	return settled(f, fd)
+}
+
+// calm weighs what speaks for few and wanted switches; why is their rate in words.
+func calm(f *analyze.Facts, g *ground, why string) {
+	l := counters
+	if !f.Has.Counters {
+		l = threads
+	}
+	g.decide(l, why)
+	if v, ok := f.Layer2.VoluntaryShare.Get(); ok && v >= mainShare {
+		g.agree(threads, quantity.Percent(v, 1)+" of them are voluntary")
+	}
+	if w := waitsFor(f.Blocking, wanted); switchWaits(f) && w.ofWaits >= mainShare {
+		g.agree(stacks, quantity.Percent(w.share, 1)+" of them are ordinary waits")
+	}
+	if one, two, ok := crossRates(f); ok && max(one, two)*costliest(f)/1e6 >= cheapCPUs {
+		if !g.contrast(f) {
+			g.atMost(analyze.ConfidenceMedium, "") // against says why
+		}
+	} else {
+		g.compareWillingness(f) // both rates are next to nothing, however far apart
+	}
+	apart(f, g)
+	if w := f.Macro.ImpactWord; w == "notable" || w == "large" {
+		g.differs |= counters
+		g.oppose(text("with cold caches the switches would take %s of a CPU or more", percent(costShare)))
+	}
+	if g.layers() == 1 && !switchWaits(f) && !(l == threads && f.Layer2.VoluntaryShare.V >= mainShare) {
+		g.atMost(analyze.ConfidenceLow, "the rate alone: "+why)
+	} else if g.agrees&stacks == 0 {
+		g.atMost(analyze.ConfidenceMedium, "few switches, and they are voluntary; what they wait for is not in the input")
+	}
 }
 
 // apart lowers the conclusion when threads and stacks do not agree on how many

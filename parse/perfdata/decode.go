@@ -186,23 +186,7 @@ func (d *decoder) anySample(e *event, rec []byte, off int64, last *uint64, dst [
 		return dst
 	}
 	e.samples++
-	if l.Time >= 0 {
-		t := le.Uint64(rec[l.Time:])
-		if t >= timeline.MaxTime {
-			if !e.atEnd(rec) {
-				d.drops.add(off, errTime)
-				return dst
-			}
-			t = 0
-		}
-		if t != 0 {
-			*last = t
-		}
-		if t-d.first > d.last-d.first {
-			d.widen(t)
-		}
-	}
-	if e.kind == timeline.KindNone {
+	if !d.timeOf(e, rec, off, last) || e.kind == timeline.KindNone {
 		return dst
 	}
 	cpu := int32(-1)
@@ -241,10 +225,36 @@ func (d *decoder) anySample(e *event, rec []byte, off int64, last *uint64, dst [
 	return dst
 }
 
+// timeOf takes the time of a sample, if it has one. It reports false for one
+// that is dropped, as its time makes no sense.
+func (d *decoder) timeOf(e *event, rec []byte, off int64, last *uint64) bool {
+	if e.layout.Time < 0 {
+		return true
+	}
+	t := le.Uint64(rec[e.layout.Time:])
+	if t >= timeline.MaxTime {
+		if !e.atEnd(rec) {
+			d.drops.add(off, errTime)
+			return false
+		}
+		t = 0
+	}
+	if t != 0 {
+		*last = t
+	}
+	d.seen(t)
+	return true
+}
+
 // count counts a sample with a time.
 func (d *decoder) count(e *event, t uint64) {
 	e.samples++
-	if t-d.first > d.last-d.first { // outside of what was seen
+	d.seen(t)
+}
+
+// seen widens the span of the recording, when a time is outside of it.
+func (d *decoder) seen(t uint64) {
+	if t-d.first > d.last-d.first {
 		d.widen(t)
 	}
 }
