@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 
@@ -52,15 +53,6 @@ func newFrames(r *reader, s *spaces, d *decoder) *frames {
 	return f
 }
 
-func trimZero(b []byte) []byte {
-	for _, x := range b {
-		if x != 0 {
-			return b
-		}
-	}
-	return nil
-}
-
 // kernelPath is how perf names the kernel; the MMAP record has the name of the
 // symbol behind it whose address the recorder saw.
 const kernelPath = "[kernel.kallsyms]"
@@ -72,14 +64,20 @@ func isKernelMap(path string) bool {
 // mapFiles says which files mappings are of.
 type mapFiles struct {
 	paths    *paths
-	buildIDs map[string][]byte // by path
+	buildIDs map[string][]byte // by path; nil for one that several files have
 	thisHost bool
 }
 
 func newMapFiles(c *capture, p *paths) *mapFiles {
 	f := &mapFiles{paths: p, buildIDs: map[string][]byte{}}
 	for _, b := range c.buildIDs {
-		if len(trimZero(b.ID)) > 0 {
+		id := bytes.TrimRight(b.ID, "\x00") // padded, where the table does not tell the size
+		mode := b.Misc & wire.MiscCPUModeMask
+		switch have, ok := f.buildIDs[b.Path]; {
+		case len(id) == 0 || mode == wire.MiscGuestKernel || mode == wire.MiscGuestUser:
+		case ok && !bytes.Equal(bytes.TrimRight(have, "\x00"), id): // files of two containers under one name
+			f.buildIDs[b.Path] = nil
+		default:
 			f.buildIDs[b.Path] = b.ID
 		}
 	}

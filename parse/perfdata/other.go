@@ -129,8 +129,8 @@ func (d *decoder) mapped(typ wire.Type, rec []byte, ev *timeline.Event) bool {
 		if name = 72; le.Uint32(rec[64:])&protExec == 0 {
 			return false
 		}
-		if misc&wire.MiscMmapBuildID != 0 {
-			m.buildID = d.paths.id(rec[44 : 44+min(int(rec[40]), 20)])
+		if id := wire.MmapBuildID(rec); id != nil {
+			m.buildID = d.paths.id(id)
 		}
 	} else if misc&wire.MiscMmapData != 0 {
 		return false

@@ -1,8 +1,10 @@
 package perfdata
 
 import (
+	"strings"
 	"testing"
 
+	"ctxan/parse/perfdata/wire"
 	"ctxan/parse/timeline"
 )
 
@@ -111,5 +113,22 @@ func TestChains(t *testing.T) {
 	}
 	if c.id(nil) != 0 {
 		t.Error("an empty chain has an id")
+	}
+}
+
+// TestBuildIDsOfPaths gives no build-id where files of two containers, or of a
+// guest, stand under one name.
+func TestBuildIDsOfPaths(t *testing.T) {
+	padded := append([]byte("12345678"), make([]byte, 12)...)
+	f := newMapFiles(&capture{buildIDs: []wire.BuildID{
+		{Path: "/a", ID: []byte("one"), Misc: wire.MiscUser}, {Path: "/a", ID: []byte("one"), Misc: wire.MiscUser},
+		{Path: "/b", ID: []byte("one"), Misc: wire.MiscUser}, {Path: "/b", ID: []byte("two"), Misc: wire.MiscUser}, {Path: "/b", ID: []byte("one"), Misc: wire.MiscUser},
+		{Path: "/c", ID: padded, Misc: wire.MiscUser}, {Path: "/c", ID: padded[:8], Misc: wire.MiscUser},
+		{Path: "/d", ID: []byte("one"), Misc: wire.MiscUser}, {Path: "/d", ID: []byte("two"), Misc: wire.MiscGuestUser},
+	}}, nil)
+	for path, want := range map[string]string{"/a": "one", "/b": "", "/c": "12345678", "/d": "one"} {
+		if got := strings.TrimRight(string(f.buildIDs[path]), "\x00"); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
 	}
 }

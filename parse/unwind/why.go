@@ -52,7 +52,7 @@ func (r Reason) Hint() string {
 	case NoFile:
 		return "give a folder with the recorded machine's files by --symfs DIR"
 	case WrongFile:
-		return "give the build that ran by --symfs DIR; record with --buildid-mmap to have build-ids"
+		return "give the build that ran by --symfs DIR; record with --buildid-all to have build-ids"
 	case NoCFI:
 		return "build that file with -fasynchronous-unwind-tables, or install its debug symbols"
 	}

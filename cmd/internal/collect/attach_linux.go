@@ -99,7 +99,7 @@ func (s *measurement) openTracepoint() error {
 		return &tracefsError{err}
 	}
 	e := &event{name: "sched:sched_switch", attr: recorded(newAttr(unix.PERF_TYPE_TRACEPOINT, id), unix.PERF_SAMPLE_RAW|s.chains())}
-	e.attr.Bits |= tracking | bitBuildID | unix.PerfBitContextSwitch
+	e.attr.Bits |= tracking | unix.PerfBitContextSwitch
 	if s.every > 1 { // records of switches can't be thinned out
 		e.attr.Sample = s.every
 		e.attr.Bits &^= unix.PerfBitContextSwitch
@@ -123,7 +123,7 @@ func (s *measurement) chains() uint64 {
 // give the call chains where the kernel may be looked at.
 func (s *measurement) openSwitches() error {
 	e := &event{name: "dummy", attr: recorded(newAttr(unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_DUMMY), 0)}
-	e.attr.Bits |= tracking | bitBuildID | unix.PerfBitContextSwitch
+	e.attr.Bits |= tracking | unix.PerfBitContextSwitch
 	err := s.openMain(e)
 	if errors.Is(err, unix.EACCES) {
 		e.name = "dummy:u"
@@ -156,7 +156,7 @@ func (s *measurement) software() *event {
 
 func (s *measurement) openSoftware() error {
 	e := s.software()
-	e.attr.Bits |= tracking | bitBuildID
+	e.attr.Bits |= tracking
 	return s.openMain(e)
 }
 

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // noteBuildID takes a build-id out of the bytes of ELF notes; nil for none.
@@ -82,19 +84,104 @@ func (ids *buildIDs) of(pid int, m *mapping) []byte {
 }
 
 // openMapped opens the file of a mapping: by the mapping itself, which works
-// for deleted files too but needs a right, or by its path.
+// for deleted files too but needs a right and the process, or by its path. A
+// path is good for the file that has the mapping's inode: what stands there by
+// now may be a newer build.
 func openMapped(p procfs, pid int, m *mapping) *os.File {
-	names := []string{p.path(pid, "map_files", hexRange(m)), p.path(pid, "root") + strings.TrimSuffix(m.path, " (deleted)")}
-	for _, n := range names {
-		st, err := os.Stat(n)
-		if err != nil || !st.Mode().IsRegular() {
+	path := strings.TrimSuffix(m.path, " (deleted)")
+	for _, try := range []struct {
+		name string
+		same func(*unix.Stat_t) bool
+	}{
+		{p.path(pid, "map_files", hexRange(m)), func(*unix.Stat_t) bool { return true }},
+		{p.path(pid, "root") + path, func(st *unix.Stat_t) bool { return st.Ino == m.inode }},
+		{path, func(st *unix.Stat_t) bool { // the process may be gone
+			return st.Ino == m.inode && unix.Major(st.Dev) == m.maj && unix.Minor(st.Dev) == m.min
+		}},
+	} {
+		var st unix.Stat_t
+		if err := unix.Stat(try.name, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || !try.same(&st) {
 			continue
 		}
-		if f, err := os.Open(n); err == nil {
+		if f, err := os.Open(try.name); err == nil {
 			return f
 		}
 	}
 	return nil
+}
+
+// newFiles finds the build-ids of files that are mapped while it is measured.
+//
+// The kernel would tell them (attr.build_id), but that harms others who record
+// at the same time: up to 6.18 at least it then says of their records too that
+// they have a build-id where they have a device and an inode, and perf 6.1
+// aborts on such a file. So the files are looked at, beside the reading of the
+// rings, while the process is likely to be there still.
+type newFiles struct {
+	seen map[fileKey]bool
+	ask  chan mappedBy
+	done chan struct{}
+	ids  buildIDs
+	of   map[string][]byte // by path; nil where files with different ids had it
+}
+
+func findNewFiles(p procfs) *newFiles {
+	n := &newFiles{
+		seen: map[fileKey]bool{}, ask: make(chan mappedBy, 1024), done: make(chan struct{}),
+		ids: buildIDs{p, map[fileKey][]byte{}}, of: map[string][]byte{},
+	}
+	go func() {
+		defer close(n.done)
+		for by := range n.ask {
+			id := n.ids.of(by.pid, &by.m)
+			if have, ok := n.of[by.m.path]; ok && !bytes.Equal(have, id) {
+				id = nil
+			}
+			n.of[by.m.path] = id
+		}
+	}()
+	return n
+}
+
+// maxNewFiles bounds the files that are looked at.
+const maxNewFiles = 1 << 16
+
+// mapped takes the body of a MMAP2 record. It does not wait: a file that finds
+// no room is asked for with its next mapping.
+func (n *newFiles) mapped(body []byte) {
+	const protExec, name = 4, 64
+	if len(body) <= name || le.Uint32(body[56:])&protExec == 0 || body[name] != '/' || len(n.seen) >= maxNewFiles {
+		return
+	}
+	path, _, _ := bytes.Cut(body[name:], []byte{0})
+	key := fileKey{le.Uint32(body[32:]), le.Uint32(body[36:]), le.Uint64(body[40:]), string(path)}
+	if n.seen[key] {
+		return
+	}
+	start := le.Uint64(body[8:])
+	by := mappedBy{int(int32(le.Uint32(body))), mapping{
+		start: start, end: start + le.Uint64(body[16:]), off: le.Uint64(body[24:]),
+		maj: key.maj, min: key.min, inode: key.inode, path: key.path,
+	}}
+	select {
+	case n.ask <- by:
+		n.seen[key] = true
+	default:
+	}
+}
+
+// table returns the build-ids by path, when no more files come.
+func (n *newFiles) table() map[string][]byte {
+	n.close()
+	return n.of
+}
+
+func (n *newFiles) close() {
+	if n.ask != nil {
+		close(n.ask)
+		<-n.done
+		n.ask = nil
+	}
 }
 
 // kernelBuildID is the build-id of the running kernel, nil when it can't be read.

@@ -14,7 +14,6 @@ import (
 const (
 	bitKsymbol  uint64 = 1 << 29
 	bitBPFEvent uint64 = 1 << 30
-	bitBuildID  uint64 = 1 << 34
 )
 
 // tracking are the records beside samples that say which task and which code

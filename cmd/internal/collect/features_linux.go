@@ -3,8 +3,10 @@ package collect
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -83,7 +85,7 @@ func eventDesc(events []*event) []byte {
 }
 
 // buildIDTable has what mappings do not tell of themselves: the kernel, its
-// modules, the vdso.
+// modules, the vdso, and files that were mapped while it was measured.
 func (s *measurement) buildIDTable() []byte {
 	b := appendBuildID(nil, wire.MiscKernel, kernelBuildID(), "[kernel.kallsyms]")
 	mods, err := os.ReadFile(s.proc.path("modules"))
@@ -93,7 +95,12 @@ func (s *measurement) buildIDTable() []byte {
 			b = appendBuildID(b, wire.MiscKernel, moduleBuildID(name), "["+name+"]")
 		}
 	}
-	return appendBuildID(b, wire.MiscUser, vdsoBuildID(s.proc), "[vdso]")
+	b = appendBuildID(b, wire.MiscUser, vdsoBuildID(s.proc), "[vdso]")
+	files := s.files.table()
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		b = appendBuildID(b, wire.MiscUser, files[path], path)
+	}
+	return b
 }
 
 func appendBuildID(b []byte, misc uint16, id []byte, path string) []byte {

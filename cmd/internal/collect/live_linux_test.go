@@ -3,6 +3,7 @@ package collect
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -203,6 +204,51 @@ func TestTimers(t *testing.T) {
 	set := read(t, measured(t, Options{PIDs: []int{pid}, Duration: 200 * time.Millisecond, Timers: true}).Dir)
 	if len(set.Waits) == 0 {
 		t.Fatal("no timers in the capture")
+	}
+}
+
+// TestNewFiles has the build-ids of a program that starts during the
+// measurement and is gone when that ends, and does no harm to who records
+// without build-ids (see newFiles).
+func TestNewFiles(t *testing.T) {
+	needTracepoints(t)
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skip("needs perf")
+	}
+	work := workload(t, "work.c")
+	f, err := os.Open(work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := hex.EncodeToString(elfBuildID(f))
+	other := exec.Command("perf", "record", "-a", "--buildid-all", "-e", "sched:sched_process_exec", "-o", filepath.Join(t.TempDir(), "perf.data"), "--", "sleep", "1.5")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if out, err := other.CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", other, err, out)
+		}
+	}()
+	go func() {
+		time.Sleep(700 * time.Millisecond)
+		_ = exec.Command(work, "pingthr", "2000").Run() // the capture has it, or the test fails
+	}()
+	time.Sleep(300 * time.Millisecond) // the kernel tells the later of two events first
+	set := read(t, filepath.Join(measured(t, Options{All: true, Duration: time.Second}).Dir, "perf.data"))
+	<-ended
+	found := 0
+	for i := range set.Stacks {
+		for _, fr := range set.Stacks[i].Frames {
+			if fr.Module == work {
+				if found++; fr.BuildID != want {
+					t.Errorf("build-id %q, want %q", fr.BuildID, want)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no frame of the program in the capture")
 	}
 }
 

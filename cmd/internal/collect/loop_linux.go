@@ -182,6 +182,9 @@ func (s *measurement) take(t wire.Type, misc uint16, body []byte) {
 		}
 	case wire.RecLost, wire.RecLostSamples:
 		s.res.Lost += lostIn(t, body)
+	case wire.RecMmap2:
+		misc &^= wire.MiscMmapBuildID // left over from another's event, see newFiles
+		s.files.mapped(body)
 	}
 	s.w.Raw(t, misc, body)
 }

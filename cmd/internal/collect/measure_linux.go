@@ -49,6 +49,7 @@ type measurement struct {
 
 	file      *os.File
 	w         *wire.Writer
+	files     *newFiles
 	unwritten uint64 // records dropped as others'
 	began     time.Time
 	env       *environment
@@ -191,6 +192,7 @@ func (s *measurement) openFile() error {
 		attrs = append(attrs, wire.AttrIDs{Attr: toWire(&e.attr), IDs: e.ids()})
 	}
 	s.w = wire.NewWriter(w, attrs)
+	s.files = findNewFiles(s.proc)
 	return s.writeError()
 }
 
@@ -309,6 +311,9 @@ func (s *measurement) endCommand() {
 // close detaches from the target.
 func (s *measurement) close() error {
 	var errs []error
+	if s.files != nil {
+		s.files.close()
+	}
 	for _, e := range s.events {
 		errs = append(errs, closeHandles(e))
 	}

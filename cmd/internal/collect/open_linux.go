@@ -77,7 +77,7 @@ func (h handle) viaPerf(a *perf.Attr, pid, cpu, flags int, leader *perf.Event) (
 // newest of its bits, without them. The attribute is left as it was opened.
 func (o *opener) openBest(a *unix.PerfEventAttr, pid, cpu, flags int) (handle, error) {
 	h, err := o.open(a, pid, cpu, flags)
-	for _, bit := range []uint64{bitBuildID, bitBPFEvent, bitKsymbol} {
+	for _, bit := range []uint64{bitBPFEvent, bitKsymbol} {
 		if !errors.Is(err, unix.EINVAL) {
 			break
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -305,5 +307,41 @@ func TestFixes(t *testing.T) {
 	}
 	if got := explain("/proc", errors.New("x")); got != "x" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestOpenMapped does not take a file that came to a path after the mapping.
+func TestOpenMapped(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		t.Fatal(err)
+	}
+	gone := 1 << 30 // no process has this id
+	m := mapping{path: name, inode: st.Ino, maj: unix.Major(st.Dev), min: unix.Minor(st.Dev)}
+	for _, c := range []struct {
+		name   string
+		pid    int
+		change func(m *mapping)
+		want   bool
+	}{
+		{"its process is gone", gone, func(*mapping) {}, true},
+		{"by the root of its process", os.Getpid(), func(m *mapping) { m.maj = 77 }, true}, // overlayfs and btrfs show another device
+		{"another file at the path", os.Getpid(), func(m *mapping) { m.inode++ }, false},
+		{"deleted, and another file at the path", os.Getpid(), func(m *mapping) { m.inode++; m.path += " (deleted)" }, false},
+		{"of another file system", gone, func(m *mapping) { m.maj = 77 }, false},
+	} {
+		m := m
+		c.change(&m)
+		f := openMapped("/proc", c.pid, &m)
+		if (f != nil) != c.want {
+			t.Errorf("%s: opened %v, want %v", c.name, f != nil, c.want)
+		}
+		if f != nil {
+			f.Close()
+		}
 	}
 }

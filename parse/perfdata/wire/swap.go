@@ -138,7 +138,7 @@ func (s *Swapper) other(typ Type, rec []byte) {
 		at += int(size - '0')
 	}
 	if typ == RecMmap2 && len(rec) >= 72 {
-		if binary.LittleEndian.Uint16(rec[4:])&MiscMmapBuildID == 0 {
+		if MmapBuildID(rec) == nil {
 			swap4(rec[40:])
 			swap4(rec[44:])
 			swap8(rec[48:])

@@ -446,3 +446,40 @@ func FuzzParsers(f *testing.F) {
 		}
 	})
 }
+
+// TestMmapBuildID takes build-ids of all usual sizes, and no device and inode
+// that stand where the bit promises one.
+func TestMmapBuildID(t *testing.T) {
+	le, be := binary.LittleEndian, binary.BigEndian
+	record := func(misc uint16, union []byte) []byte {
+		rec := append(AppendHeader(nil, RecMmap2, misc, 80), make([]byte, 72)...)
+		copy(rec[40:64], union)
+		return rec
+	}
+	id := []byte("\x9f\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13")
+	withID := func(n int) []byte { return append([]byte{byte(n), 0, 0, 0}, id[:n]...) }
+	device := func(o binary.AppendByteOrder, maj, min uint32, ino, gen uint64) []byte {
+		return o.AppendUint64(o.AppendUint64(o.AppendUint32(o.AppendUint32(nil, maj), min), ino), gen)
+	}
+	for _, c := range []struct {
+		name  string
+		misc  uint16
+		union []byte
+		want  []byte
+	}{
+		{"SHA-1", MiscMmapBuildID, withID(20), id},
+		{"MD5", MiscMmapBuildID, withID(16), id[:16]},
+		{"lld's fast one", MiscMmapBuildID, withID(8), id[:8]},
+		{"without the bit", 0, withID(20), nil},
+		{"virtio disk", MiscMmapBuildID, device(le, 254, 0, 325835, 0), nil},
+		{"SCSI disk, as long as a fast id", MiscMmapBuildID, device(le, 8, 1, 325835, 0), nil},
+		{"SCSI disk with a generation", MiscMmapBuildID, device(le, 8, 1, 325835, 3_000_000_000), nil},
+		{"NVMe", MiscMmapBuildID, device(le, 259, 1, 325835, 0), nil},
+		{"overlay", MiscMmapBuildID, device(le, 0, 45, 325835, 0), nil},
+		{"big-endian, not turned", MiscMmapBuildID, device(be, 8, 1, 325835, 0), nil},
+	} {
+		if got := MmapBuildID(record(c.misc, c.union)); !bytes.Equal(got, c.want) {
+			t.Errorf("%s: %x, want %x", c.name, got, c.want)
+		}
+	}
+}
