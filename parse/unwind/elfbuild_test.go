@@ -1,8 +1,10 @@
 package unwind
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"ctxan/parse/symbol"
@@ -61,6 +63,21 @@ func (b built) object(tb testing.TB) *symbol.Object { return object(tb, "built",
 
 // mapped is a built file in memory.
 const mappedAt = 0x7f0000000000
+
+// Areas is a Space: mappings sorted by Start that do not overlap.
+type Areas []Area
+
+// Find implements Space.
+func (a Areas) Find(addr uint64) (Area, bool) {
+	i, found := slices.BinarySearchFunc(a, addr, func(m Area, at uint64) int { return cmp.Compare(m.Start, at) })
+	if !found {
+		i--
+	}
+	if i < 0 || addr >= a[i].End {
+		return Area{}, false
+	}
+	return a[i], true
+}
 
 func (b built) unwinder(tb testing.TB, path string) (*Unwinder, Areas) {
 	u := New(memory{b.object(tb)})

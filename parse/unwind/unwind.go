@@ -1,9 +1,7 @@
 package unwind
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 
 	"ctxan/parse/symbol"
 )
@@ -68,21 +66,6 @@ type Area struct {
 type Space interface {
 	// Find returns the mapping that holds an address.
 	Find(addr uint64) (Area, bool)
-}
-
-// Areas is a Space: mappings sorted by Start that do not overlap.
-type Areas []Area
-
-// Find implements Space.
-func (a Areas) Find(addr uint64) (Area, bool) {
-	i, found := slices.BinarySearchFunc(a, addr, func(m Area, at uint64) int { return cmp.Compare(m.Start, at) })
-	if !found {
-		i--
-	}
-	if i < 0 || addr >= a[i].End {
-		return Area{}, false
-	}
-	return a[i], true
 }
 
 // Unwind appends the chain of a sample to buf[:0], innermost first, and says

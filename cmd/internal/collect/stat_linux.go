@@ -2,7 +2,6 @@ package collect
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	perf "github.com/elastic/go-perf"
@@ -146,5 +145,3 @@ func find(list []*counter, name string) *counter {
 	}
 	return nil
 }
-
-func (c *counter) String() string { return fmt.Sprintf("%s=%d", c.name, c.value) }
