@@ -210,19 +210,32 @@ func excerpt(s string) string { return unitsString(cutUnits(proseUnits(s, false)
 // width is the columns that a text takes on a terminal. Characters of
 // ambiguous width take one, as in the locales that reports are read in most.
 func width(s string) int {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
+	n := 0
+	for _, r := range s {
+		if !narrow(r) {
 			return columns().StringWidth(s)
 		}
+		n++
 	}
-	return len(s)
+	return n
 }
 
 func runeWidth(r rune) int {
-	if r < utf8.RuneSelf {
+	if narrow(r) {
 		return 1
 	}
 	return columns().RuneWidth(r)
+}
+
+// narrow reports whether a character is one of those that reports themselves
+// use, all one column wide. The package would make a table of 2 MB for the first
+// that is not Latin, which takes longer than the rest of a short report.
+func narrow(r rune) bool {
+	if r == nbsp || r >= '\u2500' && r <= '\u259f' { // lines and blocks
+		return true
+	}
+	_, ours := asciiOf[r]
+	return ours || r < utf8.RuneSelf
 }
 
 // columns is a fresh condition: the package's own one depends on the locale.

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,8 +14,40 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	if _, err := parse(reasonData, frameData); err != nil {
+	table, err := parse(reasonData, frameData)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, p := range slices.Concat(table.kernel.regexes, table.user.regexes) {
+		p.re() // which panics on one that is none
+	}
+}
+
+// TestLiteralHead holds the heads of all regular expressions against what the
+// compiler finds, and some by hand.
+func TestLiteralHead(t *testing.T) {
+	table := Default()
+	n := 0
+	for _, r := range table.rows {
+		for _, p := range r.patterns {
+			if p[0] != '~' {
+				continue
+			}
+			prefix, _ := regexp.MustCompile(p[1:]).LiteralPrefix()
+			if head := literalHead(p[1:]); !strings.HasPrefix(prefix, head) {
+				t.Errorf("%s: head %q, begins with %q", p, head, prefix)
+			} else if head != "" {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no expression has a head")
+	}
+	for p, want := range map[string]string{"ab|cd": "", "ab(c|d)": "ab", "abc?": "ab", "abc+": "abc", "abc{2}": "ab", `a\.b`: "a", "": "", "abc": "abc", "(a)|b": ""} {
+		if got := literalHead(p); got != want {
+			t.Errorf("%q: head %q, want %q", p, got, want)
+		}
 	}
 }
 

@@ -40,9 +40,44 @@ type prefixRow struct {
 	row    *row
 }
 
+// regexRow is a regular expression, which is compiled when it is first needed:
+// most runs see symbols that few of them can match.
 type regexRow struct {
-	re  *regexp.Regexp
-	row *row
+	head string // what a match begins with
+	re   func() *regexp.Regexp
+	row  *row
+}
+
+func newRegexRow(p string, r *row) regexRow {
+	return regexRow{literalHead(p), sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:" + p + ")$") }), r}
+}
+
+// literalHead is the text that all matches of a regular expression begin with,
+// as far as it is easily seen: in front of the first character that may mean
+// something else.
+func literalHead(p string) string {
+	const special = `\.+*?()|[]{}^$`
+	depth := 0
+	for i := range len(p) { // one of several expressions has no head
+		switch p[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case '|':
+			if depth == 0 {
+				return ""
+			}
+		}
+	}
+	n := strings.IndexAny(p, special)
+	switch {
+	case n < 0:
+		return p
+	case n > 0 && strings.IndexByte("*?{", p[n]) >= 0:
+		n-- // the last character may be missing
+	}
+	return p[:n]
 }
 
 // matcher finds the row of a symbol: exact names first, then prefixes, then
@@ -193,11 +228,7 @@ func (m *matcher) init() {
 func (m *matcher) add(p string, r *row, user bool) error {
 	switch {
 	case strings.HasPrefix(p, "~"):
-		re, err := regexp.Compile("^(?:" + p[1:] + ")$")
-		if err != nil {
-			return err
-		}
-		m.regexes = append(m.regexes, regexRow{re, r})
+		m.regexes = append(m.regexes, newRegexRow(p[1:], r))
 	case strings.HasSuffix(p, "*"):
 		m.prefixes = append(m.prefixes, prefixRow{strings.TrimSuffix(p, "*"), r})
 	default:
@@ -247,7 +278,7 @@ func (m *matcher) search(keys []string) *row {
 	}
 	for _, k := range keys {
 		for _, p := range m.regexes {
-			if p.re.MatchString(k) {
+			if strings.HasPrefix(k, p.head) && p.re().MatchString(k) {
 				return p.row
 			}
 		}
