@@ -132,11 +132,8 @@ func (l *Ledger) byWork(f *Facts, all *LedgerRow) {
 func (l *Ledger) byStates(f *Facts, rs *rowSource) {
 	var by [evidence.NumStates]float64
 	for _, t := range rs.rows {
-		if t.States == nil {
-			continue
-		}
-		for st, n := range t.States {
-			by[st] += float64(n)
+		if t.States != nil {
+			addCounts(by[:], t.States[:])
 		}
 	}
 	for _, k := range []struct {
@@ -155,11 +152,8 @@ func (l *Ledger) byStates(f *Facts, rs *rowSource) {
 func (l *Ledger) byKind(rs *rowSource) {
 	var by [evidence.NumKinds]float64
 	for _, t := range rs.rows {
-		if t.Kinds == nil {
-			continue
-		}
-		for k, n := range t.Kinds {
-			by[k] += float64(n)
+		if t.Kinds != nil {
+			addCounts(by[:], t.Kinds[:])
 		}
 	}
 	labels := [evidence.NumKinds]string{"not told", "to another process", "to a thread of the same process", "to a kernel thread", "to the idle task"}
@@ -247,5 +241,11 @@ func (l *Ledger) byScenario() {
 		if r.Switches > 0 {
 			l.Scenarios = append(l.Scenarios, r)
 		}
+	}
+}
+
+func addCounts(to []float64, counts []uint64) {
+	for i, n := range counts {
+		to[i] += float64(n)
 	}
 }

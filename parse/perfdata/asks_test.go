@@ -12,6 +12,7 @@ import (
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/perfdata/wire"
+	"ctxan/testdata/shared"
 )
 
 // printed is an event as perf script prints it.
@@ -104,7 +105,7 @@ func TestAsks(t *testing.T) {
 
 func checkAsks(c *checker, name string) {
 	t := c.t
-	text := string(gunzip(t, filepath.Join(recordings, name+".txt.gz")))
+	text := string(shared.Gunzip(t, filepath.Join(recordings, name+".txt.gz")))
 	want := map[string]*sums{}
 	for _, p := range readPrinted(t, text) {
 		key := askKeyOf(p.event, p.tid, p.pid, "", 0)

@@ -20,7 +20,7 @@ import (
 func TestKernelOfAnotherBuild(t *testing.T) {
 	right := filepath.Join(shared.Dir(t), "fixtures", "kallsyms-6.18.gz")
 	wrong := filepath.Join(t.TempDir(), "kallsyms")
-	if err := os.WriteFile(wrong, moved(t, gunzip(t, right), 0x2340), 0o600); err != nil {
+	if err := os.WriteFile(wrong, moved(t, shared.Gunzip(t, right), 0x2340), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"netio_task_fp", "mutex_a", "netio_a_allsched", "sched_record", "churn_a", "synth_le_std"} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ctxan/parse/symbol"
+	"ctxan/testdata/shared"
 )
 
 // FuzzReadUnwound reads damaged files with user stacks to unwind and addresses
@@ -19,7 +20,7 @@ func FuzzReadUnwound(f *testing.F) {
 		f.Fatalf("no recordings: %v", err)
 	}
 	for _, path := range list {
-		b := gunzip(f, path)
+		b := shared.Gunzip(f, path)
 		f.Add(b[:min(len(b), 96<<10)])
 	}
 	f.Add(deferring(f, true))
@@ -35,7 +36,7 @@ func FuzzReadUnwound(f *testing.F) {
 	}
 	for _, path := range files {
 		name := strings.TrimSuffix(filepath.Base(path), ".gz")
-		if err := os.WriteFile(filepath.Join(dir, name), gunzip(f, path), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), shared.Gunzip(f, path), 0o600); err != nil {
 			f.Fatal(err)
 		}
 	}

@@ -2,14 +2,11 @@ package perfdata
 
 import (
 	"bytes"
-	"compress/gzip"
 	"debug/elf"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +14,7 @@ import (
 	"ctxan/parse/perfdata/wire"
 	"ctxan/parse/symbol"
 	"ctxan/parse/timeline"
+	"ctxan/testdata/shared"
 )
 
 // stackCounts counts the events of each stack.
@@ -99,7 +97,7 @@ func dwarfSymfs(t *testing.T, program string) string {
 	const lib = "usr/lib/x86_64-linux-gnu/"
 	for from, to := range map[string]string{"libc.so.6": lib + "libc.so.6", "libstdc++.so.6": lib + "libstdc++.so.6.0.30",
 		"ld-linux-x86-64.so.2": lib + "ld-linux-x86-64.so.2"} {
-		put(to, withCalls(t, gunzip(t, filepath.Join("../../testdata/unwind/bin", from+".gz"))))
+		put(to, withCalls(t, shared.Gunzip(t, filepath.Join("../../testdata/unwind/bin", from+".gz"))))
 	}
 	return dir
 }
@@ -122,24 +120,6 @@ func withCalls(t *testing.T, b []byte) []byte {
 	return b
 }
 
-func gunzip(t testing.TB, name string) []byte {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func newResolver(t *testing.T, opt symbol.Options) *symbol.Resolver {
 	t.Helper()
 	s, err := symbol.New(opt)
@@ -151,7 +131,7 @@ func newResolver(t *testing.T, opt symbol.Options) *symbol.Resolver {
 }
 
 // perfStacks reads folded stacks as perf script printed them: user addresses
-// with how often each chain was seen. Functions inlined at an address repeat it.
+// with how often each chain was seen.
 func perfStacks(t *testing.T, path string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -160,22 +140,8 @@ func perfStacks(t *testing.T, path string) map[string]int {
 	}
 	out := map[string]int{}
 	for line := range strings.Lines(string(text)) {
-		head, rest, ok := strings.Cut(strings.TrimSpace(line), ";")
-		n, err := strconv.Atoi(strings.Fields(head)[0])
-		if !ok || err != nil {
-			t.Fatalf("not a folded stack: %q", line)
-		}
-		var addrs []uint64
-		for frame := range strings.SplitSeq(rest, ";") {
-			v, err := strconv.ParseUint(strings.Fields(frame)[0], 16, 64)
-			if err != nil {
-				t.Fatalf("not an address: %q", frame)
-			}
-			if v < 1<<63 {
-				addrs = append(addrs, v)
-			}
-		}
-		out[fmt.Sprintf("%x", slices.Compact(addrs))] += n
+		n, addrs := shared.FoldedUser(t, line)
+		out[addrs] += n
 	}
 	return out
 }

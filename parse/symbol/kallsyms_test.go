@@ -287,20 +287,8 @@ func TestKernelAsPerf(t *testing.T) {
 // shiftKallsyms writes a copy with delta added to every address.
 func shiftKallsyms(t testing.TB, name string, delta uint64) string {
 	t.Helper()
-	h, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	zr, err := gzip.NewReader(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var in, out bytes.Buffer
-	if _, err := in.ReadFrom(zr); err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(in.String()) {
+	var out bytes.Buffer
+	for line := range strings.Lines(string(shared.Gunzip(t, name))) {
 		v, err := strconv.ParseUint(line[:16], 16, 64)
 		if err != nil {
 			t.Fatal(err)
@@ -340,16 +328,8 @@ func FuzzKallsyms(f *testing.F) {
 
 // sharedKallsyms returns the recorded kallsyms, plain and as it is.
 func sharedKallsyms(b *testing.B) (plain, zipped []byte) {
-	zipped = []byte(readFile(b, filepath.Join(shared.Dir(b), "fixtures", "kallsyms-6.18.gz")))
-	zr, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		b.Fatal(err)
-	}
-	var buf bytes.Buffer
-	if _, err := buf.ReadFrom(zr); err != nil {
-		b.Fatal(err)
-	}
-	return buf.Bytes(), zipped
+	name := filepath.Join(shared.Dir(b), "fixtures", "kallsyms-6.18.gz")
+	return shared.Gunzip(b, name), []byte(readFile(b, name))
 }
 
 func BenchmarkKallsyms(b *testing.B) {

@@ -43,7 +43,6 @@ const (
 	// FlagWaking is set for a KindWakeup that stands for the sched_waking before
 	// it, too: the same waker on the same CPU, with nothing in between there. Arg
 	// has the CPU in its lower half and how long ago that was, ns, in its upper.
-	// Nine in ten wakeups are such pairs.
 	FlagWaking
 )
 

@@ -2,41 +2,22 @@ package unwind
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ctxan/parse/symbol"
+	"ctxan/testdata/shared"
 )
 
 // testdata is where the recordings of this package are.
 const testdata = "../../testdata/unwind"
 
-func readGzip(tb testing.TB, name string) []byte {
-	tb.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
-}
-
 // program opens one of the programs and libraries in testdata.
 func program(tb testing.TB, name string) *symbol.Object {
 	tb.Helper()
-	return object(tb, name, readGzip(tb, filepath.Join(testdata, "bin", name+".gz")))
+	return object(tb, name, shared.Gunzip(tb, filepath.Join(testdata, "bin", name+".gz")))
 }
 
 func object(tb testing.TB, name string, b []byte) *symbol.Object {

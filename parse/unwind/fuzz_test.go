@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 	"path/filepath"
 	"testing"
+
+	"ctxan/testdata/shared"
 )
 
 // FuzzUnwind unwinds with damaged unwind tables, stacks and registers: nothing
@@ -61,7 +63,7 @@ func FuzzUnwind(f *testing.F) {
 func BenchmarkUnwind(b *testing.B) {
 	for _, name := range []string{"chains", "objects", "switches"} {
 		b.Run(name, func(b *testing.B) {
-			rec := readRecording(b, readGzip(b, filepath.Join(testdata, name+".data.gz")))
+			rec := readRecording(b, shared.Gunzip(b, filepath.Join(testdata, name+".data.gz")))
 			rec.identify()
 			u := New(folder{tb: b})
 			var spaces []Areas

@@ -15,6 +15,7 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/frame"
 
 	"ctxan/parse/symbol"
+	"ctxan/testdata/shared"
 )
 
 // TestReadelf compares the rows of whole files with those that binutils'
@@ -38,7 +39,7 @@ func TestReadelf(t *testing.T) {
 			if testing.Short() && c.rows > 5000 {
 				t.Skip("many rows")
 			}
-			b := readGzip(t, filepath.Join(testdata, "bin", c.name+".gz"))
+			b := shared.Gunzip(t, filepath.Join(testdata, "bin", c.name+".gz"))
 			file := filepath.Join(t.TempDir(), c.name)
 			if err := os.WriteFile(file, b, 0o600); err != nil {
 				t.Fatal(err)

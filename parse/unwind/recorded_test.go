@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -29,7 +28,7 @@ func TestRecorded(t *testing.T) {
 		{name: "chains_debug", samples: 62, equal: 9, reasons: map[Reason]int{Complete: 59, ShortStack: 3}, longer: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rec := readRecording(t, readGzip(t, filepath.Join(testdata, c.name+".data.gz")))
+			rec := readRecording(t, shared.Gunzip(t, filepath.Join(testdata, c.name+".data.gz")))
 			text, err := os.ReadFile(filepath.Join(testdata, c.name+".stacks.txt"))
 			if err != nil {
 				t.Fatal(err)
@@ -97,7 +96,7 @@ func TestThreads(t *testing.T) {
 	}
 	want := map[string]int{}
 	for line := range strings.Lines(string(text)) {
-		n, chain := foldedUser(t, line)
+		n, chain := shared.FoldedUser(t, line)
 		want[chain] += n
 	}
 	rec := readRecording(t, b)
@@ -120,25 +119,4 @@ func TestThreads(t *testing.T) {
 	if len(got) != len(want) || len(rec.samples) != 38 {
 		t.Errorf("%d stacks of %d samples, want %d of 38: %v", len(got), len(rec.samples), len(want), got)
 	}
-}
-
-// foldedUser returns the user addresses of a folded stack, and how often it
-// was seen. Functions inlined at an address repeat it.
-func foldedUser(t *testing.T, line string) (int, string) {
-	head, rest, ok := strings.Cut(strings.TrimSpace(line), ";")
-	n, err := strconv.Atoi(strings.Fields(head)[0])
-	if !ok || err != nil {
-		t.Fatalf("not a folded stack: %q", line)
-	}
-	var addrs []uint64
-	for frame := range strings.SplitSeq(rest, ";") {
-		v, err := strconv.ParseUint(strings.Fields(frame)[0], 16, 64)
-		if err != nil {
-			t.Fatalf("not an address: %q", frame)
-		}
-		if v < 1<<63 {
-			addrs = append(addrs, v)
-		}
-	}
-	return n, fmt.Sprintf("%x", slices.Compact(addrs))
 }

@@ -6,19 +6,20 @@ import (
 	"testing"
 
 	"ctxan/parse/symbol"
+	"ctxan/testdata/shared"
 )
 
 // TestResolver unwinds with files that symbol.Resolver finds by their
 // build-ids below a --symfs folder, and without some of them.
 func TestResolver(t *testing.T) {
-	rec := readRecording(t, readGzip(t, filepath.Join(testdata, "chains.data.gz")))
+	rec := readRecording(t, shared.Gunzip(t, filepath.Join(testdata, "chains.data.gz")))
 	dir := t.TempDir()
 	place := func(name, path string) {
 		path = filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, readGzip(t, filepath.Join(testdata, "bin", name+".gz")), 0o600); err != nil {
+		if err := os.WriteFile(path, shared.Gunzip(t, filepath.Join(testdata, "bin", name+".gz")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package export
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -65,21 +64,8 @@ func open(t testing.TB, paths ...string) *capture {
 // unpack puts a packed fixture where it can be read.
 func unpack(t testing.TB, path string) string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), ".gz"))
-	if err := os.WriteFile(out, b, 0o600); err != nil {
+	if err := os.WriteFile(out, shared.Gunzip(t, path), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return out
