@@ -142,12 +142,16 @@ func mainState(st *[evidence.NumStates]float64) string {
 	return best.String()
 }
 
-// FrameName is a frame as reports name it; "[unknown]" when unresolved.
+// FrameName is a frame as reports name it; "[unknown]" when unresolved, and
+// evidence.OtherStacks for that of the stacks that are not told apart.
 func FrameName(f *evidence.Frame) string {
-	if f.Symbol == "" {
-		return "[unknown]"
+	switch {
+	case f.Symbol != "":
+		return f.Symbol
+	case f.Module == evidence.OtherStacks:
+		return f.Module
 	}
-	return f.Symbol
+	return "[unknown]"
 }
 
 // treeNode is a frame of the tree with the switches that pass through it on
