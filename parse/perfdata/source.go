@@ -244,7 +244,7 @@ func (r *reader) limitsReached(b *evidence.Builder) {
 		n    int
 		what string
 	}{
-		{d.chains.over + r.spaces.others, "samples have call chains that are not told apart, as the file holds too many different ones: they count as " + evidence.OtherStacks},
+		{d.chains.over + r.spaces.others, "samples have call chains that are not told apart, as the file holds too many different ones: they count as [other stacks]"},
 		{r.spaces.over, "mappings were left out, as the file holds too many different ones"},
 		{d.paths.over, "paths of mappings were left out, as the file holds too many different ones"},
 		{d.comms.over, "names of tasks were left out, as the file holds too many different ones"},

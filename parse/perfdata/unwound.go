@@ -273,7 +273,7 @@ func (u *unwinding) report(b *evidence.Builder) {
 		b.Note(fmt.Sprintf("%d of %d user stacks go through code without unwind information, by the frame pointer: a caller may be missing there", u.guessed, u.stacks))
 	}
 	if u.chains.over > 0 {
-		b.Warn(fmt.Sprintf("the stacks of %d samples are not told apart, as the file holds too many different ones: they count as %s", u.chains.over, evidence.OtherStacks))
+		b.Warn(fmt.Sprintf("the stacks of %d samples are not told apart, as the file holds too many different ones: they count as [other stacks]", u.chains.over))
 	}
 }
 
