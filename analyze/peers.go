@@ -61,7 +61,7 @@ func (w *WakeFacts) peer(k int, row *evidence.TaskStats) {
 // peerReasons classifies what the peers wait for.
 func peerReasons(peers []PeerFact, at map[int]int, t *evidence.StackTable) {
 	table, all := signature.Default(), make([]float64, len(peers))
-	var buf []evidence.Frame
+	fr := frameBuf{t: t}
 	for i := range t.Samples {
 		sm := &t.Samples[i]
 		if sm.Task < 0 {
@@ -75,7 +75,7 @@ func peerReasons(peers []PeerFact, at map[int]int, t *evidence.StackTable) {
 		if !sm.State.Voluntary() && sm.State != evidence.StateUnknown {
 			continue
 		}
-		buf = frames(t, sm.Stack, buf)
+		buf := fr.of(sm.Stack)
 		if m, ok := table.Blocking(buf); ok {
 			peers[k].wait(m.Reason, sm.Weight)
 		}

@@ -30,13 +30,13 @@ func SampleReasons(t *evidence.StackTable) []string {
 	s := stackFacts{table: signature.Default()}
 	known := map[key]string{}
 	out := make([]string, len(t.Samples))
-	var buf []evidence.Frame
+	fr := frameBuf{t: t}
 	for i := range t.Samples {
 		sm := &t.Samples[i]
 		k := key{sm.Stack, sm.State, sm.Wake}
 		label, ok := known[k]
 		if !ok {
-			buf = frames(t, sm.Stack, buf)
+			buf := fr.of(sm.Stack)
 			label = s.reasonLabel(t.Kind, sm, buf)
 			known[k] = label
 		}

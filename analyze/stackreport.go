@@ -93,28 +93,14 @@ func (s *stackFacts) reasonRows(f *Facts) []ReasonRow {
 	return rows
 }
 
-// sorted returns the stacks by weight.
-func (s *stackFacts) sorted() []*stackSum {
-	list := make([]*stackSum, 0, len(s.stacks))
-	for _, x := range s.stacks {
-		if x.stack >= 0 {
-			list = append(list, x)
-		}
-	}
-	slices.SortFunc(list, func(a, b *stackSum) int {
-		return cmp.Or(-cmp.Compare(a.weight, b.weight), cmp.Compare(a.stack, b.stack))
-	})
-	return list
-}
-
 func (s *stackFacts) top() []StackRow {
 	var out []StackRow
-	var buf []evidence.Frame
-	for _, x := range s.sorted() {
-		if len(out) == maxTopStacks {
-			break
-		}
-		buf = frames(s.switches, x.stack, buf)
+	fr := frameBuf{t: s.switches}
+	heaviest := s.stacks.sorted()
+	heaviest = heaviest[:min(len(heaviest), maxTopStacks)]
+	states := s.statesOf(heaviest)
+	for _, x := range heaviest {
+		buf := fr.of(x.stack)
 		row := StackRow{Reason: x.label, Weight: "switches", Value: x.weight, Share: x.weight / s.total}
 		for i := range buf {
 			row.Frames = append(row.Frames, FrameName(&buf[i]))
@@ -122,13 +108,28 @@ func (s *stackFacts) top() []StackRow {
 		if x.offN > 0 {
 			row.OffNS = evidence.Some(x.offNS)
 		}
-		row.State = mainState(x.states)
+		row.State = mainState(states[x.stack])
 		out = append(out, row)
 	}
 	return out
 }
 
-func mainState(st [evidence.NumStates]float64) string {
+// statesOf adds up how a few stacks left the CPU.
+func (s *stackFacts) statesOf(list []*stackSum) map[int32]*[evidence.NumStates]float64 {
+	by := make(map[int32]*[evidence.NumStates]float64, len(list))
+	for _, x := range list {
+		by[x.stack] = new([evidence.NumStates]float64)
+	}
+	for i := range s.switches.Samples {
+		sm := &s.switches.Samples[i]
+		if st := by[sm.Stack]; st != nil && s.mine(s.switches, sm) {
+			st[sm.State] += sm.Weight
+		}
+	}
+	return by
+}
+
+func mainState(st *[evidence.NumStates]float64) string {
 	best := evidence.State(0)
 	for i, w := range st {
 		if w > st[best] {
@@ -141,29 +142,16 @@ func mainState(st [evidence.NumStates]float64) string {
 	return best.String()
 }
 
-// FrameName is a frame as reports name it; "[unknown]" when unresolved.
+// FrameName is a frame as reports name it; "[unknown]" when unresolved, and
+// evidence.OtherStacks for that of the stacks that are not told apart.
 func FrameName(f *evidence.Frame) string {
-	if f.Symbol == "" {
-		return "[unknown]"
+	switch {
+	case f.Symbol != "":
+		return f.Symbol
+	case f.Module == evidence.OtherStacks:
+		return f.Module
 	}
-	return f.Symbol
-}
-
-// stackPath is a stack cut to what a reader needs, outermost first: the code that
-// asked, the library call, the system call, down to the frame that blocks.
-type stackPath struct {
-	frames []evidence.Frame
-	blocks int // index of the deciding frame; -1: none
-	weight float64
-}
-
-// key names a frame in the tree.
-func (p *stackPath) key() string {
-	k := ""
-	for i := range p.frames {
-		k += p.frames[i].Symbol + "\x00"
-	}
-	return k
+	return "[unknown]"
 }
 
 // treeNode is a frame of the tree with the switches that pass through it on
@@ -191,12 +179,13 @@ func (n *treeNode) child(f *evidence.Frame) *treeNode {
 // and beyond maxTreePaths leaves, nothing is listed.
 func (s *stackFacts) tree() []TreeLine {
 	var root treeNode
-	for _, p := range s.paths() {
+	paths := s.paths()
+	for _, p := range paths.heaviest(maxPaths) {
 		n := &root
-		for d := range p.frames {
-			n = n.child(&p.frames[d])
+		for d, id := range paths.frames(&p) {
+			n = n.child(&s.switches.Frames[id])
 			n.weight += p.weight
-			n.blocks = n.blocks || d == p.blocks
+			n.blocks = n.blocks || d == int(p.blocks)
 		}
 	}
 	var lines []TreeLine
@@ -220,64 +209,4 @@ func (s *stackFacts) tree() []TreeLine {
 	}
 	walk(&root, 0)
 	return lines
-}
-
-// paths cuts every stack and merges equal ones, the heaviest first.
-func (s *stackFacts) paths() []stackPath {
-	by := map[string]int{}
-	var out []stackPath
-	var buf []evidence.Frame
-	for _, x := range s.sorted() {
-		buf = frames(s.switches, x.stack, buf)
-		p := s.cut(x, buf)
-		if len(p.frames) == 0 {
-			continue
-		}
-		k := p.key()
-		if i, ok := by[k]; ok {
-			out[i].weight += p.weight
-			continue
-		}
-		by[k] = len(out)
-		out = append(out, p)
-	}
-	slices.SortStableFunc(out, func(a, b stackPath) int { return -cmp.Compare(a.weight, b.weight) })
-	return out[:min(len(out), maxPaths)]
-}
-
-// maxPaths bounds the distinct paths that the tree is made of.
-const maxPaths = 512
-
-// cut drops carriers, entry code and unresolved frames, and what lies outside
-// the code that asked.
-func (s *stackFacts) cut(x *stackSum, fr []evidence.Frame) stackPath {
-	last := len(fr) - 1
-	if i, ok := s.table.Caller(fr); ok {
-		last = i
-		if i+1 < len(fr) && fr[i+1].File != "" && fr[i+1].Symbol != "" && fr[i+1].Module == fr[i].Module {
-			last++ // who called the code that asked, where its source is known
-		}
-	}
-	p := stackPath{blocks: -1, weight: x.weight}
-	for i := last; i >= max(x.frame, 0); i-- {
-		if i != x.frame && !s.worthShowing(&fr[i]) {
-			continue
-		}
-		if i == x.frame && x.waits {
-			p.blocks = len(p.frames)
-		}
-		p.frames = append(p.frames, fr[i])
-	}
-	return p
-}
-
-func (s *stackFacts) worthShowing(f *evidence.Frame) bool {
-	if f.Symbol == "" {
-		return false
-	}
-	if !f.Kernel {
-		return true
-	}
-	_, role, _ := s.table.Symbol(f.Symbol)
-	return role != signature.RoleCarrier && role != signature.RoleEntry
 }

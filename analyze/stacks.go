@@ -17,7 +17,7 @@ type stackFacts struct {
 	cpu      *evidence.StackTable
 	total    float64 // switches of the subject in it, with or without a chain
 	cpuTotal float64
-	stacks   map[int32]*stackSum
+	stacks   stackSums
 	reasons  map[string]*reasonSum
 	cpuSums  map[string]*reasonSum
 	work     map[string]*reasonSum
@@ -30,44 +30,6 @@ type stackFacts struct {
 	badUser  float64            // weight without a resolved user frame
 	sources  []int
 	profile  []ProfileLine
-}
-
-// stackSum is the weight of one distinct stack. The same stack may be left
-// voluntarily and not: its label is that of most of the weight.
-type stackSum struct {
-	stack  int32
-	weight float64
-	offNS  float64
-	offN   float64
-	label  string
-	frame  int  // the deciding frame; -1: none
-	waits  bool // it is one that blocks, not one that was preempted
-	most   float64
-	states [evidence.NumStates]float64
-
-	looked bool             // at what it blocks on: the samples of several threads share a stack
-	match  *signature.Match // nil: nothing that is known
-}
-
-// blocking is what the frames of the stack block on, if anything.
-func (x *stackSum) blocking(t *signature.Table, fr []evidence.Frame) (signature.Match, bool) {
-	if !x.looked {
-		x.looked = true
-		if m, ok := t.Blocking(fr); ok {
-			x.match = &m
-		}
-	}
-	if x.match == nil {
-		return signature.Match{}, false
-	}
-	return *x.match, true
-}
-
-// name votes for a label with the weight of one sample.
-func (x *stackSum) name(label string, frame int, waits bool, weight float64) {
-	if weight > x.most {
-		x.label, x.frame, x.waits, x.most = label, frame, waits, weight
-	}
 }
 
 // reasonSum is a ReasonFact with the votes for its frame and API.
@@ -84,7 +46,7 @@ type callerKey struct {
 
 // gatherStacks classifies the stacks of the case and fills the facts' layer 3.
 func gatherStacks(sel *selection, f *Facts) stackFacts {
-	s := stackFacts{sel: sel, table: signature.Default(), stacks: map[int32]*stackSum{}, reasons: map[string]*reasonSum{},
+	s := stackFacts{sel: sel, table: signature.Default(), reasons: map[string]*reasonSum{},
 		cpuSums: map[string]*reasonSum{}, work: map[string]*reasonSum{}, callers: map[callerKey]*CallerFact{}, threads: map[int]map[string]*reasonSum{}, why: map[string]float64{}, sites: newFutexSites()}
 	s.switches = s.best(evidence.StackSwitch)
 	s.cpu = s.best(evidence.StackCPU)
@@ -128,32 +90,21 @@ func (s *stackFacts) mine(t *evidence.StackTable, sm *evidence.StackSample) bool
 	return sm.Task < 0 || s.sel.keep(t.Tasks[sm.Task])
 }
 
-// frames returns the frames of a stack, leaf first, in buf.
-func frames(t *evidence.StackTable, stack int32, buf []evidence.Frame) []evidence.Frame {
-	buf = buf[:0]
-	if stack < 0 {
-		return buf
-	}
-	for _, i := range t.Stacks[stack] {
-		buf = append(buf, t.Frames[i])
-	}
-	return buf
-}
-
 // addSwitches classifies every switch sample: a voluntary one by what it
 // blocks on, an involuntary one by what took the CPU.
 func (s *stackFacts) addSwitches(f *Facts) {
 	t := s.switches
 	s.useSource(t.Pos.Source)
 	f.Has.Stacks = true
-	var buf []evidence.Frame
+	s.stacks = newStackSums(t, s.mine)
+	fr := frameBuf{t: t}
 	for i := range t.Samples {
 		sm := &t.Samples[i]
 		if !s.mine(t, sm) {
 			continue
 		}
 		s.total += sm.Weight
-		buf = frames(t, sm.Stack, buf)
+		buf := fr.of(sm.Stack)
 		if kernelUnnamed(buf) {
 			s.unnamed += sm.Weight
 		}
@@ -186,7 +137,7 @@ func kernelUnnamed(fr []evidence.Frame) bool {
 }
 
 func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence.Frame) {
-	sum := s.stackSum(sm)
+	sum := s.stacks.add(sm)
 	if p, at, yes := s.involuntary(sm, fr); yes {
 		s.addTrigger(f, triggerOf(p), fr, at, sm.Weight)
 		f.Triggers[triggerOf(p)].OffNS += float64(sm.OffNS)
@@ -196,7 +147,7 @@ func (s *stackFacts) addSwitch(f *Facts, sm *evidence.StackSample, fr []evidence
 		s.sites.back(triggerOf(p), s.tidOf(sm), fr, sm.Weight)
 		return
 	}
-	m, ok := sum.blocking(s.table, fr)
+	m, ok := s.stacks.blocking(sum, s.table, fr)
 	if !ok {
 		if sm.Stack >= 0 {
 			sum.name(notRecognised, -1, false, sm.Weight)
@@ -279,19 +230,6 @@ func triggerOf(p signature.Preemption) Trigger {
 		return TriggerRace
 	}
 	return TriggerUnknown
-}
-
-func (s *stackFacts) stackSum(sm *evidence.StackSample) *stackSum {
-	sum := s.stacks[sm.Stack]
-	if sum == nil {
-		sum = &stackSum{stack: sm.Stack, frame: -1}
-		s.stacks[sm.Stack] = sum
-	}
-	sum.weight += sm.Weight
-	sum.offNS += float64(sm.OffNS)
-	sum.offN += float64(sm.OffN)
-	sum.states[sm.State] += sm.Weight
-	return sum
 }
 
 func (s *stackFacts) threadReasons(sm *evidence.StackSample) map[string]*reasonSum {
@@ -384,14 +322,14 @@ func (s *stackFacts) resolveCheck(sm *evidence.StackSample, fr []evidence.Frame)
 func (s *stackFacts) addCPU() {
 	t := s.cpu
 	s.useSource(t.Pos.Source)
-	var buf []evidence.Frame
+	fr := frameBuf{t: t}
 	for i := range t.Samples {
 		sm := &t.Samples[i]
 		if !s.mine(t, sm) {
 			continue
 		}
 		s.cpuTotal += sm.Weight
-		buf = frames(t, sm.Stack, buf)
+		buf := fr.of(sm.Stack)
 		m, ok := s.table.Blocking(buf)
 		if ok {
 			s.addReason(s.cpuSums, m, sm, buf)

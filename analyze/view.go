@@ -296,14 +296,15 @@ func NameList(ts []ThreadFact) Text {
 		return Textf("a thread that the text does not name")
 	}
 	names := make([]string, 0, len(ts))
-	pools := map[string]bool{}
+	pools, known := map[string]bool{}, map[string]bool{}
 	for i := range ts {
 		n := ts[i].Task.Comm
 		if n == "" {
 			n = fmt.Sprint(ts[i].Task.TID)
 		}
 		pools[poolName(n)] = true
-		if !slices.Contains(names, n) {
+		if !known[n] {
+			known[n] = true
 			names = append(names, n)
 		}
 	}

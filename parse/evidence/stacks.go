@@ -17,6 +17,10 @@ type Frame struct {
 	Why     string // why Symbol is empty: "stripped", "file missing", ...
 }
 
+// OtherStacks is the module of the one frame of the stack that stands for all
+// stacks beyond those that a reader tells apart. The frame has no symbol.
+const OtherStacks = "[other stacks]"
+
 // StackKind tells when the stacks of a table were taken.
 type StackKind uint8
 

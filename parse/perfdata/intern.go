@@ -105,24 +105,36 @@ func (p *paths) name(id uint32) string {
 }
 
 // chains interns call chains as recorded: raw addresses and context marks.
-// Ids begin at 1. A distinct chain costs 8 bytes an entry, 20 bytes, and half
-// of that again for growth; all of them at most maxChainBytes, beyond which new
-// chains are counted and their samples have none.
+// Ids begin at 1. A distinct chain costs 8 bytes an entry and 24 bytes; all of
+// them at most maxChainBytes, beyond which the chain of a sample is
+// timeline.OtherStacks.
 type chains struct {
-	words []uint64 // all chains, one after the other
-	ends  []uint32 // where chain id ends; ends[0] is 0
-	table []uint32 // ids by hash, open addressing; a power of two
-	sums  []uint32 // upper half of the hash by id
-	user  []uint64 // bit by id: has user frames
+	words [][]uint64  // the chains, in blocks of chainBlock
+	list  []chainSpan // by id; that of 0 is empty
+	table []uint32    // ids by hash, open addressing; a power of two
+	user  []uint64    // bit by id: has user frames
 	seed  uint64
 	tmp   []uint64
-	over  int
+	max   int // bytes
+	bytes int
+	over  int // samples whose chain is not told apart
 }
 
-const maxChainBytes = 64 << 20
+// chainSpan is where a chain stands, and the upper half of its hash.
+type chainSpan struct {
+	block uint16
+	at, n uint16
+	sum   uint32
+}
+
+const (
+	maxChainBytes = 48 << 20
+	chainBlock    = 1 << 16 // words; a record has fewer
+	chainCost     = 24      // bytes of a chain besides its words
+)
 
 func newChains() *chains {
-	return &chains{ends: []uint32{0}, sums: []uint32{0}, user: []uint64{0}, table: make([]uint32, 1<<12), seed: maphash.String(maphash.MakeSeed(), "chains")}
+	return &chains{list: make([]chainSpan, 1), user: []uint64{0}, table: make([]uint32, 1<<12), seed: maphash.String(maphash.MakeSeed(), "chains"), max: maxChainBytes}
 }
 
 // kernelOnly marks the id of a chain without user frames in an event: its
@@ -157,7 +169,7 @@ func (c *chains) intern(w []uint64) uint32 {
 		if id == 0 {
 			return c.add(slot, w, sum)
 		}
-		if c.sums[id] == sum && equal(c.words[c.ends[id-1]:c.ends[id]], w) {
+		if x := c.list[id]; x.sum == sum && equal(c.span(x), w) {
 			return c.mark(id)
 		}
 	}
@@ -196,16 +208,27 @@ func (c *chains) mark(id uint32) uint32 {
 	return id
 }
 
+// span returns the words of a chain.
+func (c *chains) span(x chainSpan) []uint64 {
+	return c.words[x.block][x.at:][:x.n:x.n]
+}
+
 func (c *chains) add(slot *uint32, w []uint64, sum uint32) uint32 {
-	if 8*(len(c.words)+len(w))+20*len(c.ends) > maxChainBytes {
+	cost := 8*len(w) + chainCost
+	if c.bytes+cost > c.max || len(w) >= chainBlock {
 		c.over++
-		return 0
+		return timeline.OtherStacks
 	}
-	id := uint32(len(c.ends))
+	c.bytes += cost
+	id := uint32(len(c.list))
 	*slot = id
-	c.words = append(c.words, w...)
-	c.ends = append(c.ends, uint32(len(c.words)))
-	c.sums = append(c.sums, sum)
+	last := len(c.words) - 1
+	if last < 0 || len(c.words[last])+len(w) > cap(c.words[last]) {
+		c.words = append(c.words, make([]uint64, 0, chainBlock))
+		last++
+	}
+	c.list = append(c.list, chainSpan{uint16(last), uint16(len(c.words[last])), uint16(len(w)), sum})
+	c.words[last] = append(c.words[last], w...)
 	if int(id/64) >= len(c.user) {
 		c.user = append(c.user, 0)
 	}
@@ -222,8 +245,8 @@ func (c *chains) add(slot *uint32, w []uint64, sum uint32) uint32 {
 func (c *chains) grow() {
 	old := c.table
 	c.table = make([]uint32, 2*len(old))
-	for id := uint32(1); int(id) < len(c.ends); id++ {
-		i := uint32(c.hash(c.words[c.ends[id-1]:c.ends[id]]))
+	for id := uint32(1); int(id) < len(c.list); id++ {
+		i := uint32(c.hash(c.span(c.list[id])))
 		for c.table[i&uint32(len(c.table)-1)] != 0 {
 			i++
 		}
@@ -244,13 +267,13 @@ func hasUser(w []uint64) bool {
 // chain returns the entries of a chain.
 func (c *chains) chain(id uint32) []uint64 {
 	id &^= kernelOnly
-	if id == 0 || int(id) >= len(c.ends) {
+	if id == 0 || int(id) >= len(c.list) {
 		return nil
 	}
-	return c.words[c.ends[id-1]:c.ends[id]]
+	return c.span(c.list[id])
 }
 
-func (c *chains) len() int { return len(c.ends) - 1 }
+func (c *chains) len() int { return len(c.list) - 1 }
 
 // drops counts records that could not be read, and keeps the first of each
 // reason with its place.

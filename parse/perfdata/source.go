@@ -244,8 +244,8 @@ func (r *reader) limitsReached(b *evidence.Builder) {
 		n    int
 		what string
 	}{
-		{d.chains.over, "samples have no call chain here, as the file holds too many different ones"},
-		{r.spaces.over, "mappings or call chains were left out, as the file holds too many different ones"},
+		{d.chains.over + r.spaces.others, "samples have call chains that are not told apart, as the file holds too many different ones: they count as [other stacks]"},
+		{r.spaces.over, "mappings were left out, as the file holds too many different ones"},
 		{d.paths.over, "paths of mappings were left out, as the file holds too many different ones"},
 		{d.comms.over, "names of tasks were left out, as the file holds too many different ones"},
 		{int(r.ostats.Runs), "stretches of the file were left out, as its records are in no order"},

@@ -22,7 +22,9 @@ type spaces struct {
 	table    map[uint64]uint32
 	recent   [recentStacks]recentStack
 	mappings int
-	over     int // mappings or stacks beyond the limit
+	over     int    // mappings beyond the limit
+	others   int    // samples whose stack is not told apart
+	crowd    *space // of the processes beyond maxSpaces; without mappings
 
 	unwind *unwinding // nil: no user stacks to unwind
 }
@@ -57,7 +59,8 @@ type mapList struct {
 // Bounds of what a hostile file can cost.
 const (
 	maxMappings = 1 << 19
-	maxStacks   = 1 << 20
+	maxStacks   = 1 << 18
+	maxSpaces   = 1 << 17
 )
 
 const recentStacks = 1 << 10
@@ -68,7 +71,7 @@ type recentStack struct {
 }
 
 func newSpaces() *spaces {
-	return &spaces{byPID: map[int32]*space{}, kept: []*space{nil}, stacks: []stack{{}}, table: map[uint64]uint32{}}
+	return &spaces{byPID: map[int32]*space{}, kept: []*space{nil}, stacks: []stack{{}}, table: map[uint64]uint32{}, crowd: &space{pid: -1, maps: &mapList{refs: 1}}}
 }
 
 // apply takes the events that change address spaces, and replaces the chain
@@ -103,13 +106,16 @@ func (s *spaces) apply(batch []timeline.Event) {
 // stack returns the id of an event's chain in its process.
 func (s *spaces) stack(ev *timeline.Event) uint32 {
 	key := uint64(ev.Stack)
+	if ev.Stack == timeline.OtherStacks {
+		return ev.Stack // counted where it was left out
+	}
 	var sp *space
 	if ev.Stack&kernelOnly == 0 && ev.Flags&timeline.FlagHasPID != 0 {
 		sp = s.space(ev.PID)
 		if sp.id == 0 {
 			if len(s.kept) > maxStacks {
-				s.over++
-				return 0
+				s.others++
+				return timeline.OtherStacks
 			}
 			sp.id = uint32(len(s.kept))
 			s.kept = append(s.kept, sp)
@@ -123,8 +129,8 @@ func (s *spaces) stack(ev *timeline.Event) uint32 {
 	id, ok := s.table[key]
 	if !ok {
 		if len(s.stacks) > maxStacks {
-			s.over++
-			return 0
+			s.others++
+			return timeline.OtherStacks
 		}
 		id = uint32(len(s.stacks))
 		s.stacks = append(s.stacks, stack{uint32(key), uint32(key >> 32)})
@@ -137,6 +143,9 @@ func (s *spaces) stack(ev *timeline.Event) uint32 {
 // space returns the present space of a process.
 func (s *spaces) space(pid int32) *space {
 	sp := s.byPID[pid]
+	if sp == nil && len(s.byPID) >= maxSpaces {
+		return s.crowd
+	}
 	if sp == nil {
 		sp = &space{pid: pid, maps: &mapList{refs: 1}}
 		s.byPID[pid] = sp
@@ -161,6 +170,10 @@ func (s *spaces) mapped(m mapEvent) {
 		return
 	}
 	sp := s.space(m.pid)
+	if sp == s.crowd {
+		s.over++
+		return
+	}
 	if sp.execed {
 		s.drop(sp)
 		sp = &space{pid: m.pid, threads: 1, born: sp.born, maps: &mapList{refs: 1}}
@@ -268,6 +281,8 @@ func (s *spaces) fork(parent, pid, tid int32) {
 	}
 	if old := s.byPID[pid]; old != nil {
 		s.drop(old)
+	} else if len(s.byPID) >= maxSpaces {
+		return
 	}
 	sp := &space{pid: pid, threads: 1, born: true}
 	if p := s.byPID[parent]; p != nil {

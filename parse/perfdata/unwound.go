@@ -207,8 +207,11 @@ func (u *unwinding) intern(kernel, user []uint64) uint32 {
 		b = le.AppendUint64(b, a)
 	}
 	u.words = b
-	id := u.chains.id(b) &^ kernelOnly
-	if id == 0 {
+	id := u.chains.id(b)
+	if id == timeline.OtherStacks {
+		return id
+	}
+	if id &^= kernelOnly; id == 0 {
 		return 0
 	}
 	return id | unwoundChain
@@ -270,7 +273,7 @@ func (u *unwinding) report(b *evidence.Builder) {
 		b.Note(fmt.Sprintf("%d of %d user stacks go through code without unwind information, by the frame pointer: a caller may be missing there", u.guessed, u.stacks))
 	}
 	if u.chains.over > 0 {
-		b.Warn(fmt.Sprintf("%d samples have no user stack here, as the file holds too many different ones", u.chains.over))
+		b.Warn(fmt.Sprintf("the stacks of %d samples are not told apart, as the file holds too many different ones: they count as [other stacks]", u.chains.over))
 	}
 }
 

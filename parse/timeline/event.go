@@ -35,6 +35,10 @@ const (
 // NoStack is the Stack of an event without a call chain.
 const NoStack uint32 = 0
 
+// OtherStacks is the Stack of an event whose call chain is not told apart,
+// because the capture has too many different ones.
+const OtherStacks uint32 = 1<<32 - 1
+
 // Flags of an event.
 const (
 	FlagIRQ    uint8 = 1 << iota // recorded in hard or soft interrupt context (common_flags)

@@ -56,6 +56,9 @@ func (t *Tracker) emitWarnings(b *evidence.Builder) {
 	if t.samples.full {
 		b.Warn(fmt.Sprintf("more than %d stacks by task: further ones are counted without their task", maxSamples))
 	}
+	if t.samples.others {
+		b.Warn(fmt.Sprintf("more than %d stacks by state: further ones are counted as [other stacks]", maxSamples+maxSamples/4))
+	}
 	if t.sampled {
 		b.Note("switches were sampled: counts are sums of the samples' periods, and there are no durations between them")
 	}

@@ -1,6 +1,10 @@
 package timeline
 
-import "ctxan/parse/evidence"
+import (
+	"hash/maphash"
+
+	"ctxan/parse/evidence"
+)
 
 // sample is what the samples of one key add up to.
 type sample struct {
@@ -29,7 +33,7 @@ func (k sampleKey) hash() uint32 {
 }
 
 // maxSamples bounds the keys that are told apart. Beyond it, stacks are summed
-// without their task.
+// without their task, and a quarter beyond that, tasks and stacks as others.
 const maxSamples = 1 << 19
 
 // sampleTable finds the sums of a key: an open-addressing table of indices into
@@ -39,6 +43,8 @@ type sampleTable struct {
 	index []uint32 // position+1 in list; 0: free
 	max   int      // keys that are told apart
 	full  bool     // there were more
+	// others: there were more even without their tasks
+	others bool
 }
 
 // at returns the sums at a position+1, nil for 0.
@@ -84,6 +90,11 @@ func (st *sampleTable) slot(k sampleKey) uint32 {
 			k.task = othersID
 			return st.slot(k)
 		}
+		if len(st.list) >= st.max+st.max/4 && k.stack != OtherStacks && k.stack != NoStack {
+			st.others = true
+			k.stack = OtherStacks
+			return st.slot(k)
+		}
 		st.list = append(st.list, sample{key: k})
 		st.index[i] = uint32(len(st.list))
 		return st.index[i]
@@ -110,6 +121,10 @@ func (t *Tracker) emitStacks(b *evidence.Builder, frames StackFrames) {
 	}
 	tables := map[uint16]*tableBuilder{}
 	var order []*tableBuilder
+	size := map[uint16]int{}
+	for i := range t.samples.list {
+		size[t.samples.list[i].key.event]++
+	}
 	for i := range t.samples.list {
 		s := &t.samples.list[i]
 		if !t.selected(s.key.task) {
@@ -118,6 +133,7 @@ func (t *Tracker) emitStacks(b *evidence.Builder, frames StackFrames) {
 		tb := tables[s.key.event]
 		if tb == nil {
 			tb = t.newTable(s.key.event, frames)
+			tb.table.Samples = make([]evidence.StackSample, 0, size[s.key.event])
 			tables[s.key.event] = tb
 			order = append(order, tb)
 		}
@@ -136,8 +152,13 @@ type tableBuilder struct {
 	table  evidence.StackTable
 	tasks  map[uint32]int32
 	stacks map[uint32]int32
-	ids    map[evidence.Frame]int32
+	ids    map[uint64]int32 // frames by hash; one whose place is taken has the next
+	seed   maphash.Seed
+	room   []int32 // for chains
 }
+
+// chainRoom is how many frames of chains get memory at a time.
+const chainRoom = 1 << 12
 
 func (t *Tracker) newTable(event uint16, frames StackFrames) *tableBuilder {
 	info := t.info(&Event{Event: event})
@@ -145,7 +166,7 @@ func (t *Tracker) newTable(event uint16, frames StackFrames) *tableBuilder {
 		table:  evidence.StackTable{Event: info.Name, Kind: info.Kind, Sampled: info.Sampled},
 		tasks:  map[uint32]int32{othersID: -1},
 		stacks: map[uint32]int32{NoStack: -1},
-		ids:    map[evidence.Frame]int32{}}
+		ids:    map[uint64]int32{}, seed: maphash.MakeSeed()}
 }
 
 func (tb *tableBuilder) add(s *sample) {
@@ -173,10 +194,17 @@ func (tb *tableBuilder) stack(id uint32) int32 {
 	if ok {
 		return i
 	}
-	frames := tb.frames.Frames(id)
-	chain := make([]int32, len(frames))
-	for n, f := range frames {
-		chain[n] = tb.frame(f)
+	frames := otherStacks
+	if id != OtherStacks {
+		frames = tb.frames.Frames(id)
+	}
+	if len(frames) > len(tb.room) {
+		tb.room = make([]int32, max(chainRoom, len(frames)))
+	}
+	chain := tb.room[:len(frames):len(frames)]
+	tb.room = tb.room[len(frames):]
+	for n := range frames {
+		chain[n] = tb.frame(&frames[n])
 	}
 	i = int32(len(tb.table.Stacks))
 	tb.table.Stacks = append(tb.table.Stacks, chain)
@@ -184,12 +212,21 @@ func (tb *tableBuilder) stack(id uint32) int32 {
 	return i
 }
 
-func (tb *tableBuilder) frame(f evidence.Frame) int32 {
-	i, ok := tb.ids[f]
-	if !ok {
-		i = int32(len(tb.table.Frames))
-		tb.table.Frames = append(tb.table.Frames, f)
-		tb.ids[f] = i
+// otherStacks are the frames of OtherStacks.
+var otherStacks = []evidence.Frame{{Module: evidence.OtherStacks, Why: "one of too many different stacks"}}
+
+// frame returns the place of a frame among those of the table.
+func (tb *tableBuilder) frame(f *evidence.Frame) int32 {
+	for h := maphash.Comparable(tb.seed, *f); ; h++ {
+		i, ok := tb.ids[h]
+		if !ok {
+			i = int32(len(tb.table.Frames))
+			tb.table.Frames = append(tb.table.Frames, *f)
+			tb.ids[h] = i
+			return i
+		}
+		if tb.table.Frames[i] == *f {
+			return i
+		}
 	}
-	return i
 }

@@ -32,7 +32,7 @@ func TestTaskSize(t *testing.T) {
 // TestSampleTable counts random keys, with room for all of them and with less.
 func TestSampleTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, room := range []int{100000, 500} {
+	for _, room := range []int{100000, 2000, 500} {
 		st := sampleTable{max: room}
 		tasks := make([]task, 50)
 		for i := range tasks {
@@ -48,14 +48,17 @@ func TestSampleTable(t *testing.T) {
 				if len(st.list) < room {
 					t.Fatalf("the sums of %+v for %+v", got, k)
 				}
-				if k.task = othersID; got != k {
+				if k.task = othersID; got != k && k.stack != NoStack && len(st.list) >= room+room/4 {
+					k.stack = OtherStacks
+				}
+				if got != k {
 					t.Fatalf("the sums of %+v for %+v", got, k)
 				}
 			}
 			want[k] += w
 		}
-		if len(st.list) != len(want) || st.full != (room == 500) {
-			t.Errorf("room for %d: %d keys, want %d; full is %v", room, len(st.list), len(want), st.full)
+		if len(st.list) != len(want) || st.full != (room <= 2000) || st.others != (room == 500) {
+			t.Errorf("room for %d: %d keys, want %d; full is %v, others is %v", room, len(st.list), len(want), st.full, st.others)
 		}
 		for _, s := range st.list {
 			if s.weight != want[s.key] {
