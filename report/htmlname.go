@@ -93,12 +93,12 @@ func htmlCommand(line string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// htmlList joins names.
-func htmlList(names []string) template.HTML {
+// list joins names.
+func (h *htmlReport) list(names []string) template.HTML {
 	var b strings.Builder
 	for i, n := range names {
 		if i > 0 {
-			b.WriteString(", ")
+			b.WriteString(h.say(", "))
 		}
 		b.WriteString(string(htmlName(n, maxName)))
 	}
