@@ -115,6 +115,32 @@ func (t Text) translated(tr Translator) Text {
 	return out
 }
 
+// mapNames returns the text with another name in the place of each, also in what it
+// was made of, so that it can be said in another language still.
+func (t Text) mapNames(f func(string) string) Text {
+	out := append(Text{}, t...)
+	for i := range out {
+		if out[i].Code {
+			out[i].S = f(out[i].S)
+		}
+		m := out[i].from
+		if m == nil {
+			continue
+		}
+		own := message{m.format, append([]any{}, m.args...), m.spans}
+		for k, a := range own.args {
+			switch v := a.(type) {
+			case Code:
+				own.args[k] = Code(f(string(v)))
+			case Text:
+				own.args[k] = v.mapNames(f)
+			}
+		}
+		out[i].from = &own
+	}
+	return out
+}
+
 // says reports whether the spans are those of the message still; a capital letter
 // at the beginning of a sentence makes no difference.
 func (t Text) says(m *message) bool {

@@ -36,7 +36,7 @@ func (h *htmlReport) macro() *htmlMacro {
 	if len(m.Figures) == 0 {
 		return nil
 	}
-	out := &htmlMacro{From: h.list(sourceNames(h.r, m.Sources)), Head: h.macroHead(), Note: htmlSentence(m.Why), Scale: h.scale()}
+	out := &htmlMacro{From: h.list(sourceNames(h.r, m.Sources)), Head: h.macroHead(), Note: h.sentence(m.Why), Scale: h.scale()}
 	for i := range m.Figures {
 		if f := &m.Figures[i]; f.Value.OK {
 			out.Figures = append(out.Figures, h.figure(f))
@@ -48,7 +48,7 @@ func (h *htmlReport) macro() *htmlMacro {
 
 func (h *htmlReport) macroHead() template.HTML {
 	if g := h.c.Verdict.Grade; len(g) > 0 {
-		return template.HTML(capital(string(htmlText(g))))
+		return template.HTML(h.capital(string(htmlText(g))))
 	}
 	f, ok := h.c.Macro.Figure("switches_per_s")
 	if !ok {
@@ -93,7 +93,7 @@ func (h *htmlReport) macroNotes() []htmlFact {
 
 func (h *htmlReport) figure(f *analyze.Figure) htmlFigure {
 	value, unit, _ := strings.Cut(f.Text(), string(nbsp))
-	out := htmlFigure{ID: figureID(f.ID), Label: capital(inert(f.Label)), Value: value, Unit: unit, Reads: htmlText(f.Reads),
+	out := htmlFigure{ID: figureID(f.ID), Label: h.capital(inert(f.Label)), Value: value, Unit: unit, Reads: htmlText(f.Reads),
 		Formula: inert(h.say(f.Formula)), Arithmetic: inert(h.say(f.Arithmetic))}
 	out.Hover = strings.Trim(out.Formula+" = "+out.Arithmetic, " =")
 	if out.Formula == "" {
@@ -253,10 +253,10 @@ func (h *htmlReport) threads() *htmlThreads {
 		out.Held, out.HeldNote = heldRows(c.Held), h.say(idleNote(c.Held))
 	}
 	if len(c.Layer2.Concentration) > 0 && out.Curve == nil {
-		out.Notes = append(out.Notes, htmlSentence(c.Layer2.Concentration)+h.prose("."))
+		out.Notes = append(out.Notes, h.sentence(c.Layer2.Concentration)+h.prose("."))
 	}
 	for _, n := range c.Layer2.Notes {
-		out.Notes = append(out.Notes, htmlSentence(n))
+		out.Notes = append(out.Notes, h.sentence(n))
 	}
 	if d := c.Drawings; d != nil {
 		if out.Rate == nil {

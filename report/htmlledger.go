@@ -41,9 +41,9 @@ func (h *htmlReport) ledger(l *analyze.Ledger) *htmlLedger {
 	if l == nil {
 		return nil
 	}
-	out := &htmlLedger{Head: capital(inert(h.opt.text(ledgerLine(l, l.Scenarios)).String())), All: htmlBarRow{Label: h.prose("all"), Count: quantity.Whole(l.Switches), Share: quantity.Percent(1, 0), Time: absent}}
+	out := &htmlLedger{Head: h.capital(inert(h.opt.text(ledgerLine(l, l.Scenarios)).String())), All: htmlBarRow{Label: h.prose("all"), Count: quantity.Whole(l.Switches), Share: quantity.Percent(1, 0), Time: absent}}
 	if len(l.Kinds) > 0 {
-		out.Kinds = capital(inert(h.say(kindLine(l))))
+		out.Kinds = h.capital(inert(h.say(kindLine(l))))
 	}
 	for i := range l.Why {
 		k := &l.Why[i]

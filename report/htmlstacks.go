@@ -93,12 +93,12 @@ func (h *htmlReport) reasonHead(s *analyze.StackReport) template.HTML {
 	}
 	r := &s.Reasons[0]
 	if v, ok := r.SwitchShare.Get(); ok {
-		return htmlProse(h.sayf("%s: %s of the switches", capital(r.Label), quantity.Percent(v, 1)))
+		return htmlProse(h.sayf("%s: %s of the switches", h.capital(r.Label), quantity.Percent(v, 1)))
 	}
 	if v, ok := r.CPUShare.Get(); ok {
-		return htmlProse(h.sayf("%s: %s of the CPU samples", capital(r.Label), quantity.Percent(v, 2)))
+		return htmlProse(h.sayf("%s: %s of the CPU samples", h.capital(r.Label), quantity.Percent(v, 2)))
 	}
-	return htmlProse(capital(r.Label))
+	return htmlProse(h.capital(r.Label))
 }
 
 // reasons lays the table of reasons out: a figure with its bar in each column,
@@ -145,7 +145,7 @@ func (h *htmlReport) tree(out *htmlStacks) {
 	if len(s.Top) == 0 {
 		return
 	}
-	out.TopTitle = h.prose(capital(stackTitle(&s.Top[0])))
+	out.TopTitle = h.prose(h.capital(stackTitle(&s.Top[0])))
 	for _, f := range s.Top[0].Frames {
 		out.Top = append(out.Top, htmlName(namedOr(f), maxName))
 	}
@@ -176,7 +176,7 @@ type htmlFinding struct {
 }
 
 func (h *htmlReport) findings() *htmlFindings {
-	out := &htmlFindings{Next: htmlCmds(moreCommands(h.c))}
+	out := &htmlFindings{Next: h.cmds(moreCommands(h.c))}
 	for i := range h.c.Findings {
 		f := &h.c.Findings[i]
 		verdict := f.ID == h.c.Verdict.Cause
@@ -202,7 +202,7 @@ func (h *htmlReport) finding(i int, f *analyze.Finding, verdict bool) htmlFindin
 	if verdict {
 		return out
 	}
-	out.Summary, out.Next = htmlText(f.Summary), htmlCmds(f.Next)
+	out.Summary, out.Next = htmlText(f.Summary), h.cmds(f.Next)
 	for _, s := range f.Against {
 		out.Against = append(out.Against, htmlText(s))
 	}

@@ -31,7 +31,7 @@ type htmlVerdict struct {
 
 func (h *htmlReport) verdict() htmlVerdict {
 	v := &h.c.Verdict
-	out := htmlVerdict{Summary: htmlText(v.Summary), Settle: htmlCmds(settle(h.c)), CannotTell: cannotTell(v)}
+	out := htmlVerdict{Summary: htmlText(v.Summary), Settle: h.cmds(settle(h.c)), CannotTell: cannotTell(v)}
 	add := func(label string, body template.HTML) {
 		if body != "" {
 			out.Facts = append(out.Facts, htmlFact{Label: label, Body: body})
@@ -52,17 +52,17 @@ func (h *htmlReport) verdict() htmlVerdict {
 	add(h.say("Impact"), htmlText(v.Impact))
 	add(h.say("Portrait"), htmlText(v.Portrait))
 	for _, a := range v.Against {
-		out.Against = append(out.Against, htmlSentence(a))
+		out.Against = append(out.Against, h.sentence(a))
 	}
 	return out
 }
 
-// htmlCmds sets commands; one of several lines is several commands, which the
+// cmds sets commands; one of several lines is several commands, which the
 // first one's reason is for.
-func htmlCmds(cmds []analyze.Command) []htmlCmd {
+func (h *htmlReport) cmds(cmds []analyze.Command) []htmlCmd {
 	var out []htmlCmd
 	for i := range cmds {
-		why := htmlSentence(cmds[i].Why)
+		why := h.sentence(cmds[i].Why)
 		for _, l := range strings.Split(strings.TrimSpace(cmds[i].Line), "\n") {
 			out = append(out, htmlCmd{Line: htmlCommand(l), Why: why})
 			why = ""
@@ -130,7 +130,7 @@ func (h *htmlReport) chain() *htmlChain {
 			v.Sums = append(v.Sums, h.sum(&l.Arithmetic[k]))
 		}
 		if cmd, ok := l.Capture.Get(); ok {
-			v.Capture = htmlCmds([]analyze.Command{{Line: cmd}})
+			v.Capture = h.cmds([]analyze.Command{{Line: cmd}})
 		}
 		out.Links = append(out.Links, v)
 	}
@@ -184,7 +184,7 @@ func (h *htmlReport) rateLabel(f *analyze.Figure) string {
 	if f.ID == analyze.FigPerActive {
 		return h.sayf("Switches/s %s", inert(f.Label))
 	}
-	return capital(inert(f.Label))
+	return h.capital(inert(f.Label))
 }
 
 func (h *htmlReport) threadFacts() []htmlFact {
@@ -204,9 +204,9 @@ func (h *htmlReport) stackFacts() []htmlFact {
 	for i := range h.c.Stacks.Reasons {
 		r := &h.c.Stacks.Reasons[i]
 		if v, ok := r.SwitchShare.Get(); ok && len(out) < 3 {
-			out = append(out, htmlFact{capital(inert(r.Label)), htmlProse(quantity.Percent(v, 1)), "reasons"})
+			out = append(out, htmlFact{h.capital(inert(r.Label)), htmlProse(quantity.Percent(v, 1)), "reasons"})
 		} else if v, ok := r.CPUShare.Get(); ok && len(out) < 3 {
-			out = append(out, htmlFact{capital(inert(r.Label)) + h.say(", of CPU samples"), htmlProse(quantity.Percent(v, 2)), "reasons"})
+			out = append(out, htmlFact{h.capital(inert(r.Label)) + h.say(", of CPU samples"), htmlProse(quantity.Percent(v, 2)), "reasons"})
 		}
 	}
 	return out
@@ -265,7 +265,7 @@ func (h *htmlReport) advice() []htmlAdvice {
 		a := &h.c.Advice[i]
 		v := htmlAdvice{N: i + 1, Do: htmlText(a.Do)}
 		for _, e := range a.Effects {
-			v.Effects = append(v.Effects, htmlFact{Label: capital(inert(e.Label)), Body: htmlText(e.Value)})
+			v.Effects = append(v.Effects, htmlFact{Label: h.capital(inert(e.Label)), Body: htmlText(e.Value)})
 		}
 		if len(a.Price) > 0 {
 			v.Effects = append(v.Effects, htmlFact{Label: h.say("Price"), Body: htmlText(a.Price)})
