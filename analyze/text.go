@@ -83,7 +83,14 @@ func Textf(format string, args ...any) Text {
 // In says the text in another language. Spans that were changed after Textf made
 // them, as masking does, are not made again of what they once were.
 func (t Text) In(tr Translator) Text {
-	out := t.translated(tr)
+	var out Text
+	for _, s := range t.translated(tr) { // prose in one piece, to be set as one
+		if n := len(out); n > 0 && !s.Code && !out[n-1].Code {
+			out[n-1].S += s.S
+		} else {
+			out = append(out, s)
+		}
+	}
 	last := rune(0)
 	for i := range out {
 		if s := &out[i]; !s.Code {

@@ -191,7 +191,7 @@ func (h *htmlReport) threadFacts() []htmlFact {
 	var out []htmlFact
 	l := &h.c.Layer2
 	if v, ok := l.TopShare.Get(); ok && l.Of > 1 {
-		out = append(out, htmlFact{h.sayf("%s of %s", quantity.Fixed(float64(l.Top), 0), plural(l.Of, "thread", "threads")), htmlProse(quantity.Percent(v, 1)), "threads"})
+		out = append(out, htmlFact{h.sayf("%s of %s threads", quantity.Fixed(float64(l.Top), 0), quantity.Fixed(float64(l.Of), 0)), htmlProse(quantity.Percent(v, 1)), "threads"})
 	}
 	if v, ok := l.VoluntaryShare.Get(); ok {
 		out = append(out, htmlFact{h.say("Voluntary"), htmlProse(quantity.Percent(v, 2)), "threads"})
