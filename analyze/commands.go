@@ -138,11 +138,7 @@ func (c *caseBuild) freshCommands() {
 		each(c.out.Findings[i].Next)
 	}
 	for _, a := range c.out.Advice {
-		for i := range a.Do {
-			if a.Do[i].Code {
-				a.Do[i].S = c.fresh(a.Do[i].S)
-			}
-		}
+		copy(a.Do, a.Do.mapNames(c.fresh)) // in place: findings share it
 	}
 	for i := range c.out.Chain {
 		if l := &c.out.Chain[i]; l.Capture.OK {

@@ -46,9 +46,9 @@ func (s *Subject) Name() Text {
 	case s.Kind == SubjectThreads && len(s.TIDs) == 1:
 		return Textf("thread %d", s.TIDs[0])
 	case s.Kind == SubjectThreads:
-		return manyIDs("threads", s.TIDs)
+		return manyIDs("%d threads", "threads %s", s.TIDs)
 	case len(s.TIDs) > 0:
-		return manyIDs("processes", s.TIDs)
+		return manyIDs("%d processes", "processes %s", s.TIDs)
 	case s.Comm != "":
 		return Textf("%s", Code(s.Comm))
 	case s.Command != "":
@@ -58,11 +58,11 @@ func (s *Subject) Name() Text {
 }
 
 // manyIDs names a few ids, and counts many.
-func manyIDs(noun string, ids []int) Text {
+func manyIDs(count, names string, ids []int) Text {
 	if len(ids) > 4 {
-		return Textf("%d %s", len(ids), noun)
+		return Textf(count, len(ids))
 	}
-	return Textf("%s %s", noun, strings.ReplaceAll(joinInts(ids), ",", ", "))
+	return Textf(names, strings.ReplaceAll(joinInts(ids), ",", ", "))
 }
 
 func joinInts(ns []int) string {

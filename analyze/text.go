@@ -83,7 +83,14 @@ func Textf(format string, args ...any) Text {
 // In says the text in another language. Spans that were changed after Textf made
 // them, as masking does, are not made again of what they once were.
 func (t Text) In(tr Translator) Text {
-	out := t.translated(tr)
+	var out Text
+	for _, s := range t.translated(tr) { // prose in one piece, to be set as one
+		if n := len(out); n > 0 && !s.Code && !out[n-1].Code {
+			out[n-1].S += s.S
+		} else {
+			out = append(out, s)
+		}
+	}
 	last := rune(0)
 	for i := range out {
 		if s := &out[i]; !s.Code {
@@ -111,6 +118,32 @@ func (t Text) translated(tr Translator) Text {
 		}
 		out = append(out, s)
 		i++
+	}
+	return out
+}
+
+// mapNames returns the text with another name in the place of each, also in what it
+// was made of, so that it can be said in another language still.
+func (t Text) mapNames(f func(string) string) Text {
+	out := append(Text{}, t...)
+	for i := range out {
+		if out[i].Code {
+			out[i].S = f(out[i].S)
+		}
+		m := out[i].from
+		if m == nil {
+			continue
+		}
+		own := message{m.format, append([]any{}, m.args...), m.spans}
+		for k, a := range own.args {
+			switch v := a.(type) {
+			case Code:
+				own.args[k] = Code(f(string(v)))
+			case Text:
+				own.args[k] = v.mapNames(f)
+			}
+		}
+		out[i].from = &own
 	}
 	return out
 }

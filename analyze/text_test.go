@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -73,5 +74,26 @@ func TestTextInAnotherLanguage(t *testing.T) {
 	}
 	if got := whole.In(dict); len(got) != 3 || !got[1].Code {
 		t.Errorf("the name is no name any more: %v", got)
+	}
+}
+
+// upper says texts in capitals.
+type upper struct{}
+
+func (upper) Format(s string) string {
+	return strings.NewReplacer("shows", "SHOWS", "why", "WHY").Replace(s)
+}
+func (upper) Phrase(s string) string          { return s }
+func (upper) Typeset(_ rune, s string) string { return s }
+
+// A text whose names were replaced is said in another language with the new ones.
+func TestMapNames(t *testing.T) {
+	was := Textf("%s shows %s", Code("perf -o a"), Textf("why %s", Code("a")))
+	got := was.mapNames(func(s string) string { return strings.ReplaceAll(s, "a", "b") })
+	if got.String() != "perf -o b shows why b" || got.In(upper{}).String() != "perf -o b SHOWS WHY b" {
+		t.Errorf("%q, and %q", got, got.In(upper{}))
+	}
+	if was.In(upper{}).String() != "perf -o a SHOWS WHY a" {
+		t.Errorf("the text itself became %q", was.In(upper{}))
 	}
 }

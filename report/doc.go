@@ -15,6 +15,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"ctxan/analyze"
 	"ctxan/report/lang"
@@ -59,6 +60,33 @@ func (o Options) Say(format string, args ...any) string {
 	}
 	return analyze.Textf(format, args...).In(o.Lang).String()
 }
+
+// say translates a text that was put together already.
+func (o Options) say(s string) string {
+	if o.Lang == nil {
+		return s
+	}
+	return o.Lang.Phrase(s)
+}
+
+// text says a text in the language of the report.
+func (o Options) text(t analyze.Text) analyze.Text {
+	if o.Lang == nil {
+		return t
+	}
+	return t.In(o.Lang)
+}
+
+// space is what stands between two sentences; full-width marks bring their own.
+func (o Options) space() string {
+	if o.Lang == nil {
+		return " "
+	}
+	return o.Lang.Typeset('。', " ")
+}
+
+// sentences puts sentences one behind the other.
+func (o Options) sentences(list ...string) string { return strings.Join(list, o.space()) }
 
 // In returns the result in the language of the report: all its texts and labels.
 // The result itself stays as it is. Names are to be masked in what In returns.

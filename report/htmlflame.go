@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"fmt"
 	"html/template"
 	"reflect"
 
@@ -42,23 +41,21 @@ const (
 	flameChar  = 6.8
 )
 
-// flameNames are the weights: on the tab, and behind a figure.
-var flameNames = map[string][2]string{
-	"switches": {"switches", "switches"}, "off_cpu": {"off-CPU time", "off the CPU"}, "cpu": {"CPU samples", "CPU samples"},
-}
+// flameNames are the weights.
+var flameNames = map[string]string{"switches": "switches", "off_cpu": "off-CPU time", "cpu": "CPU samples"}
 
 func (h *htmlReport) flames(out *htmlStacks) {
 	if h.c.Drawings == nil || len(h.c.Drawings.Flames) == 0 {
-		out.NoFlames = "No flame graphs: the input has no call chains of its own, only a printed profile."
+		out.NoFlames = h.say("No flame graphs: the input has no call chains of its own, only a printed profile.")
 		return
 	}
 	var data []object
 	for i := range h.c.Drawings.Flames {
 		f := &h.c.Drawings.Flames[i]
-		v := flameOf(f, i)
-		v.Caption = htmlProse(flameCaption(h.c, f)) + ` <span class="src">` + htmlList(sourceNames(h.r, []int{f.Source})) + "</span>"
+		v := h.flame(f, i)
+		v.Caption = htmlProse(h.flameCaption(f)) + ` <span class="src">` + h.list(sourceNames(h.r, []int{f.Source})) + "</span>"
 		out.Flames = append(out.Flames, v)
-		data = append(data, flameData(f, &v))
+		data = append(data, h.flameData(f, &v))
 	}
 	var b bytes.Buffer
 	if err := encode(&b, reflect.ValueOf(data)); err == nil { // every part of it has a JSON form
@@ -66,22 +63,22 @@ func (h *htmlReport) flames(out *htmlStacks) {
 	}
 }
 
-func flameCaption(c *analyze.Case, f *analyze.Flame) string {
+func (h *htmlReport) flameCaption(f *analyze.Flame) string {
 	s := ""
 	switch f.ID {
 	case "switches":
-		s = "Every switch-out by its call chain, weighed by switches."
-		if c.Stacks.Sampled {
-			s = "Switch-outs by their call chain; a sample of them."
+		s = h.say("Every switch-out by its call chain, weighed by switches.")
+		if h.c.Stacks.Sampled {
+			s = h.say("Switch-outs by their call chain; a sample of them.")
 		}
 	case "off_cpu":
-		s = "The same call chains, weighed by the time until the thread runs again; waiting for a CPU is in it."
+		s = h.say("The same call chains, weighed by the time until the thread runs again; waiting for a CPU is in it.")
 	case "cpu":
-		s = "Samples of running code by call chain; only shares mean anything."
+		s = h.say("Samples of running code by call chain; only shares mean anything.")
 	}
-	s += " Callers on top."
+	s = h.opt.sentences(s, h.say("Callers on top."))
 	if f.Pruned > 0 {
-		s += fmt.Sprintf(" %s narrower than %s of the whole %s left out.", plural(f.Pruned, "frame", "frames"), quantity.PercentSig(f.Floor, 2), isAre(f.Pruned))
+		s = h.opt.sentences(s, h.sayf("%s narrower than %s of the whole %s left out.", plural(f.Pruned, "frame", "frames"), quantity.PercentSig(f.Floor, 2), isAre(f.Pruned)))
 	}
 	return s
 }
@@ -95,34 +92,34 @@ func isAre(n int) string {
 
 // weightText is a weight with its unit; of periods there is none that says
 // anything, only the share.
-func weightText(f *analyze.Flame, w float64) string {
+func (h *htmlReport) weightText(f *analyze.Flame, w float64) string {
 	switch f.Unit {
 	case "ns":
 		return quantity.Time(w)
 	case "switches":
 		if s := quantity.Whole(w); s != "1" {
-			return s + " switches"
+			return s + h.opt.fragment(" switches")
 		}
-		return "1 switch"
+		return "1" + h.opt.fragment(" switch")
 	}
 	return ""
 }
 
-func frameTitle(f *analyze.Flame, name string, w float64) string {
+func (h *htmlReport) frameTitle(f *analyze.Flame, name string, w float64) string {
 	share := quantity.Percent(w/f.Total, 2)
-	if t := weightText(f, w); t != "" {
-		return name + ": " + t + ", " + share
+	if t := h.weightText(f, w); t != "" {
+		return name + h.say(": ") + t + h.say(", ") + share
 	}
-	return name + ": " + share
+	return name + h.say(": ") + share
 }
 
 // flameFrameName is a frame's whole name as plain characters.
-func flameFrameName(f *analyze.FlameFrame) string {
+func (h *htmlReport) frameName(f *analyze.FlameFrame) string {
 	switch {
 	case f.Kind == "none":
-		return "[no call chain]"
+		return h.say("[no call chain]")
 	case f.Kind == "unresolved" && f.Module != "" && f.Module != "[unknown]":
-		return "[unknown] in " + wholeName(position(f.Module, 0))
+		return h.sayf("[unknown] in %s", analyze.Code(wholeName(position(f.Module, 0))))
 	case f.Kind == "unresolved":
 		return "[unknown]"
 	}
@@ -140,18 +137,18 @@ func frameClass(f *analyze.FlameFrame) string {
 	return "x"
 }
 
-func flameOf(f *analyze.Flame, i int) htmlFlame {
+func (h *htmlReport) flame(f *analyze.Flame, i int) htmlFlame {
 	name := flameNames[f.ID]
-	v := htmlFlame{ID: f.ID, N: i + 1, Name: name[0], Checked: i == 0, Hint: "Point at a frame, or move with the arrow keys, for its figures."}
-	if v.Whole = weightText(f, f.Total); v.Whole == "" {
-		v.Whole = "all " + name[1]
+	v := htmlFlame{ID: f.ID, N: i + 1, Name: h.say(name), Checked: i == 0, Hint: h.say("Point at a frame, or move with the arrow keys, for its figures.")}
+	if v.Whole = h.weightText(f, f.Total); v.Whole == "" {
+		v.Whole = h.sayf("all %s", name)
 	} else if f.ID == "off_cpu" {
-		v.Whole += " " + name[1]
+		v.Whole = h.sayf("%s off the CPU", v.Whole)
 	}
-	v.Root = htmlFrame{Class: "k", Style: frameStyle(0, 100, 0), Label: v.Whole, Title: frameTitle(f, v.Whole, f.Total)}
+	v.Root = htmlFrame{Class: "k", Style: frameStyle(0, 100, 0), Label: v.Whole, Title: h.frameTitle(f, v.Whole, f.Total)}
 	names := make([]string, len(f.Frames))
 	for k := range f.Frames {
-		names[k] = flameFrameName(&f.Frames[k])
+		names[k] = h.frameName(&f.Frames[k])
 	}
 	deepest := 0
 	next := []float64{0} // where the next frame of each depth begins, as a part of the whole
@@ -166,21 +163,21 @@ func flameOf(f *analyze.Flame, i int) htmlFlame {
 		deepest = max(deepest, n.Depth)
 		fr := &f.Frames[n.Frame]
 		v.Frames = append(v.Frames, htmlFrame{Class: frameClass(fr), Style: frameStyle(x*100, w*100, n.Depth), Label: frameLabel(names[n.Frame], w*flameWidth),
-			Title: frameTitle(f, names[n.Frame], n.Weight)})
+			Title: h.frameTitle(f, names[n.Frame], n.Weight)})
 	}
 	v.Height = decimal((deepest+1)*flameRow) + "px"
 	for k := range f.Threads {
-		v.Threads = append(v.Threads, flameThreadName(&f.Threads[k]))
+		v.Threads = append(v.Threads, h.flameThreadName(&f.Threads[k]))
 	}
 	return v
 }
 
-func flameThreadName(t *analyze.FlameThread) string {
+func (h *htmlReport) flameThreadName(t *analyze.FlameThread) string {
 	switch {
 	case t.TID == 0 && t.Name == "" && t.Count == 0:
-		return "threads not known"
+		return h.say("threads not known")
 	case t.Count != 1:
-		return plural(t.Count, "other", "others")
+		return h.say(plural(t.Count, "other", "others"))
 	}
 	return shown(t.Name) + " " + decimal(t.TID)
 }
@@ -200,10 +197,10 @@ func frameLabel(name string, px float64) string {
 }
 
 // flameData is a tree for the script of the page.
-func flameData(f *analyze.Flame, v *htmlFlame) object {
+func (h *htmlReport) flameData(f *analyze.Flame, v *htmlFlame) object {
 	names, kinds := make([]string, len(f.Frames)), ""
 	for k := range f.Frames {
-		names[k] = flameFrameName(&f.Frames[k])
+		names[k] = h.frameName(&f.Frames[k])
 		kinds += frameClass(&f.Frames[k])
 	}
 	threads := make([]float64, len(f.Threads))

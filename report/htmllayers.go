@@ -36,7 +36,7 @@ func (h *htmlReport) macro() *htmlMacro {
 	if len(m.Figures) == 0 {
 		return nil
 	}
-	out := &htmlMacro{From: htmlList(sourceNames(h.r, m.Sources)), Head: h.macroHead(), Note: htmlSentence(m.Why), Scale: h.scale()}
+	out := &htmlMacro{From: h.list(sourceNames(h.r, m.Sources)), Head: h.macroHead(), Note: h.sentence(m.Why), Scale: h.scale()}
 	for i := range m.Figures {
 		if f := &m.Figures[i]; f.Value.OK {
 			out.Figures = append(out.Figures, h.figure(f))
@@ -48,13 +48,13 @@ func (h *htmlReport) macro() *htmlMacro {
 
 func (h *htmlReport) macroHead() template.HTML {
 	if g := h.c.Verdict.Grade; len(g) > 0 {
-		return template.HTML(capital(string(htmlText(g))))
+		return template.HTML(h.capital(string(htmlText(g))))
 	}
 	f, ok := h.c.Macro.Figure("switches_per_s")
 	if !ok {
-		return "The switch rate is not known"
+		return h.prose("The switch rate is not known")
 	}
-	return htmlProse(f.Text() + " switches/s, not graded")
+	return htmlProse(h.sayf("%s switches/s, not graded", f.Text()))
 }
 
 // macroNotes are what must be known to read the figures right.
@@ -67,37 +67,37 @@ func (h *htmlReport) macroNotes() []htmlFact {
 		}
 	}
 	if m.FromCounts {
-		add("Taken from", "/proc: no counters are in the input")
+		add(h.say("Taken from"), h.prose("/proc: no counters are in the input"))
 	} else if m.FromTrace {
-		add("Taken from", "the trace: no counters are in the input")
+		add(h.say("Taken from"), h.prose("the trace: no counters are in the input"))
 	}
 	if len(m.Cost.Text) > 0 {
-		add("Cost", htmlText(m.Cost.Text)+htmlProse(costSource(&m.Cost)))
+		add(h.say("Cost"), htmlText(m.Cost.Text)+h.prose(costSource(&m.Cost)))
 	}
 	if m.Impact.String() != h.c.Verdict.Impact.String() {
-		add("Impact", htmlText(m.Impact))
+		add(h.say("Impact"), htmlText(m.Impact))
 	}
 	for i := range m.Inputs {
 		x := &m.Inputs[i]
-		add(inert(x.Letter), htmlProse(x.Name+": "+x.Text+" ")+`<span class="src">`+htmlName(h.place(x.Evidence), maxName)+"</span>")
+		add(inert(x.Letter), htmlProse(x.Name+h.say(": ")+x.Text+" ")+`<span class="src">`+htmlName(h.place(x.Evidence), maxName)+"</span>")
 	}
 	for _, s := range recovered(m.Figures) {
-		add("Recovered", htmlProse(s))
+		add(h.say("Recovered"), htmlProse(s))
 	}
 	reasons, labels := missingFigures(m.Figures)
 	for _, why := range reasons {
-		add("Absent", htmlProse(joined(labels[why])+": "+why))
+		add(h.say("Absent"), h.prose(joined(labels[why])+": "+why))
 	}
 	return out
 }
 
 func (h *htmlReport) figure(f *analyze.Figure) htmlFigure {
 	value, unit, _ := strings.Cut(f.Text(), string(nbsp))
-	out := htmlFigure{ID: figureID(f.ID), Label: capital(inert(f.Label)), Value: value, Unit: unit, Reads: htmlText(f.Reads),
-		Formula: inert(f.Formula), Arithmetic: inert(f.Arithmetic)}
+	out := htmlFigure{ID: figureID(f.ID), Label: h.capital(inert(f.Label)), Value: value, Unit: unit, Reads: htmlText(f.Reads),
+		Formula: inert(h.say(f.Formula)), Arithmetic: inert(h.say(f.Arithmetic))}
 	out.Hover = strings.Trim(out.Formula+" = "+out.Arithmetic, " =")
 	if out.Formula == "" {
-		out.Formula = "how"
+		out.Formula = h.say("how")
 	}
 	seen := map[template.HTML]bool{}
 	for _, e := range f.Inputs {
@@ -152,14 +152,14 @@ func (h *htmlReport) scale() *htmlScale {
 	if !ok || m.Grade == analyze.GradeNone || m.Scales == nil {
 		return nil
 	}
-	out := &htmlScale{Label: "Scale of grades; " + string(m.Grade) + " applies"}
+	out := &htmlScale{Label: h.sayf("Scale of grades; %s applies", string(m.Grade))}
 	from := 0.0
 	for _, st := range m.Scales.Grades {
 		to, below := 100.0, ""
 		if !math.IsInf(st.Below, 1) {
 			to, below = scaleAt(st.Below), quantity.Whole(st.Below)
 		}
-		out.Steps = append(out.Steps, htmlStep{string(st.Grade), pct(to - from), st.Grade == m.Grade, below, pct(to)})
+		out.Steps = append(out.Steps, htmlStep{h.say(string(st.Grade)), pct(to - from), st.Grade == m.Grade, below, pct(to)})
 		from = to
 	}
 	mark := func(f *analyze.Figure, what string, graded, left bool) {
@@ -173,9 +173,9 @@ func (h *htmlReport) scale() *htmlScale {
 	// The texts point away from each other, so that neither hides the other's line.
 	whole, both := m.Figure("switches_per_s")
 	both = both && m.WholeRate != analyze.GradeNone && whole.ID != graded.ID
-	mark(graded, strings.TrimPrefix(inert(graded.Label), "switches/s ")+": the grade", true, !both || graded.Value.V < whole.Value.V)
+	mark(graded, h.sayf("%s: the grade", inert(graded.Label)), true, !both || graded.Value.V < whole.Value.V)
 	if both {
-		mark(whole, "in all", false, whole.Value.V < graded.Value.V)
+		mark(whole, h.say("in all"), false, whole.Value.V < graded.Value.V)
 	}
 	return out
 }
@@ -247,22 +247,22 @@ func (h *htmlReport) threads() *htmlThreads {
 	if !hasThreads(c) {
 		return nil
 	}
-	out := &htmlThreads{From: htmlList(sourceNames(h.r, c.Layer2.Sources)), Head: h.threadHead(), Table: h.threadTable(),
-		Curve: curveOf(c), Rate: rateOf(c), Hists: histsOf(c), Wakes: wakesOf(c), Triggers: h.triggers(), Taken: takenRows(c), Ledger: ledgerOf(c.Ledger)}
+	out := &htmlThreads{From: h.list(sourceNames(h.r, c.Layer2.Sources)), Head: h.threadHead(), Table: h.threadTable(),
+		Curve: h.curve(), Rate: h.rate(), Hists: h.hists(), Wakes: h.wakes(), Triggers: h.triggers(), Taken: takenRows(c), Ledger: h.ledger(c.Ledger)}
 	if c.Held != nil {
-		out.Held, out.HeldNote = heldRows(c.Held), idleNote(c.Held)
+		out.Held, out.HeldNote = heldRows(c.Held), h.say(idleNote(c.Held))
 	}
 	if len(c.Layer2.Concentration) > 0 && out.Curve == nil {
-		out.Notes = append(out.Notes, htmlSentence(c.Layer2.Concentration)+".")
+		out.Notes = append(out.Notes, h.sentence(c.Layer2.Concentration)+h.prose("."))
 	}
 	for _, n := range c.Layer2.Notes {
-		out.Notes = append(out.Notes, htmlSentence(n))
+		out.Notes = append(out.Notes, h.sentence(n))
 	}
 	if d := c.Drawings; d != nil {
 		if out.Rate == nil {
 			out.NoRate = htmlText(d.NoRates)
 		}
-		out.Map, out.NoMap = mapOf(&d.CPUMap), htmlText(d.CPUMap.Missing)
+		out.Map, out.NoMap = h.cpuMap(&d.CPUMap), htmlText(d.CPUMap.Missing)
 	}
 	return out
 }
@@ -277,7 +277,7 @@ func (h *htmlReport) threadHead() template.HTML {
 	if t := h.c.Layer2.Concentration; len(t) > 0 {
 		return htmlText(t)
 	}
-	return htmlProse(plural(len(h.c.Threads), "thread", "threads"))
+	return h.prose(plural(len(h.c.Threads), "thread", "threads"))
 }
 
 func (h *htmlReport) threadTable() *htmlTable {
@@ -287,13 +287,13 @@ func (h *htmlReport) threadTable() *htmlTable {
 	}
 	lines := withOthers(rows, mostRows)
 	cols := shownCols(lines)
-	t := &htmlTable{Cols: []htmlCol{{Title: "Thread"}}, First: len(lines)}
+	t := &htmlTable{Cols: []htmlCol{{Title: h.say("Thread")}}, First: len(lines)}
 	barAt := barColumn(cols)
 	for k := range cols {
 		if cols[k].id == "trigger-share" { // it stands beside the trigger
 			continue
 		}
-		c := htmlCol{Title: cols[k].title, Right: cols[k].right}
+		c := htmlCol{Title: h.say(cols[k].title), Right: cols[k].right}
 		if k == barAt {
 			c.Sort = "descending"
 		}
@@ -302,7 +302,7 @@ func (h *htmlReport) threadTable() *htmlTable {
 			t.Cols = append(t.Cols, htmlCol{Title: "", Bar: true})
 		}
 	}
-	row := htmlRower{cols: cols, barAt: barAt, bars: threadBars(lines)}
+	row := htmlRower{htmlReport: h, cols: cols, barAt: barAt, bars: threadBars(lines)}
 	for i := range lines {
 		r := row.of(i, &lines[i])
 		t.Hatched = t.Hatched || row.bars[i].hatched > 0
@@ -338,6 +338,7 @@ func barColumn(cols []threadCol) int {
 
 // htmlRower sets rows of the table of threads.
 type htmlRower struct {
+	*htmlReport
 	cols  []threadCol
 	barAt int
 	bars  []bar
@@ -346,7 +347,7 @@ type htmlRower struct {
 func (w *htmlRower) of(i int, l *threadLine) htmlRow {
 	r := htmlRow{Name: htmlName(l.Name, 28), Hot: l.Hot, Key: wholeName(l.Name)}
 	if l.label != "" {
-		r.Name, r.Key = htmlProse(l.label), l.label
+		r.Name, r.Key = w.prose(l.label), w.say(l.label)
 	}
 	r.Short = width(r.Key) <= shortCell
 	for k := range w.cols {
@@ -354,12 +355,12 @@ func (w *htmlRower) of(i int, l *threadLine) htmlRow {
 		if c.id == "trigger-share" {
 			continue
 		}
-		cell := htmlCell{Label: c.title, Text: inert(c.cell(&l.ThreadRow)), Right: c.right, Key: sortKey(c.id, &l.ThreadRow)}
+		cell := htmlCell{Label: w.say(c.title), Text: inert(c.cell(&l.ThreadRow)), Right: c.right, Key: sortKey(c.id, &l.ThreadRow)}
 		if cell.Text == absent {
 			cell.Key = "-1"
 		}
 		if share, ok := l.TriggerShare.Get(); ok && c.id == "trigger" && l.Trigger != "" {
-			cell.Text += ", " + quantity.Percent(share, 1)
+			cell.Text += w.say(", ") + quantity.Percent(share, 1)
 		}
 		cell.Short = width(cell.Text) <= shortCell
 		r.Cells = append(r.Cells, cell)

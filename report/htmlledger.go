@@ -37,13 +37,13 @@ type htmlLedger struct {
 	All   htmlBarRow
 }
 
-func ledgerOf(l *analyze.Ledger) *htmlLedger {
+func (h *htmlReport) ledger(l *analyze.Ledger) *htmlLedger {
 	if l == nil {
 		return nil
 	}
-	out := &htmlLedger{Head: capital(inert(ledgerLine(l, l.Scenarios))), All: htmlBarRow{Label: "all", Count: quantity.Whole(l.Switches), Share: quantity.Percent(1, 0), Time: absent}}
+	out := &htmlLedger{Head: h.capital(inert(h.opt.text(ledgerLine(l, l.Scenarios)).String())), All: htmlBarRow{Label: h.prose("all"), Count: quantity.Whole(l.Switches), Share: quantity.Percent(1, 0), Time: absent}}
 	if len(l.Kinds) > 0 {
-		out.Kinds = capital(inert(kindLine(l)))
+		out.Kinds = h.capital(inert(h.say(kindLine(l))))
 	}
 	for i := range l.Why {
 		k := &l.Why[i]

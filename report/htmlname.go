@@ -47,13 +47,22 @@ func htmlSet(t analyze.Text, name func(string) template.HTML) template.HTML {
 	return template.HTML(t.Set(func(s string) string { return string(htmlProse(s)) }, func(s string) string { return string(name(s)) }))
 }
 
-// htmlSentence is a text that stands by itself: it begins with a capital
-// letter, unless it begins with a name.
-func htmlSentence(t analyze.Text) template.HTML {
+// capital begins a label of ours with a capital letter, where the language has them:
+// in others a Latin letter begins a name.
+func (h *htmlReport) capital(s string) string {
+	if h.opt.Lang != nil {
+		return s
+	}
+	return capital(s)
+}
+
+// sentence is a text that stands by itself: it begins with a capital letter,
+// unless it begins with a name.
+func (h *htmlReport) sentence(t analyze.Text) template.HTML {
 	if len(t) == 0 || t[0].Code {
 		return htmlText(t)
 	}
-	first := analyze.Span{S: capital(t[0].S)}
+	first := analyze.Span{S: h.capital(t[0].S)}
 	return htmlText(append(analyze.Text{first}, t[1:]...))
 }
 
@@ -93,12 +102,12 @@ func htmlCommand(line string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// htmlList joins names.
-func htmlList(names []string) template.HTML {
+// list joins names.
+func (h *htmlReport) list(names []string) template.HTML {
 	var b strings.Builder
 	for i, n := range names {
 		if i > 0 {
-			b.WriteString(", ")
+			b.WriteString(h.say(", "))
 		}
 		b.WriteString(string(htmlName(n, maxName)))
 	}

@@ -36,7 +36,8 @@ type htmlCurve struct {
 // leastCurve: fewer threads are read off the table.
 const leastCurve = 8
 
-func curveOf(c *analyze.Case) *htmlCurve {
+func (h *htmlReport) curve() *htmlCurve {
+	c := h.c
 	share, ok := c.Layer2.TopShare.Get()
 	if !ok || len(c.Threads) < leastCurve {
 		return nil
@@ -54,14 +55,14 @@ func curveOf(c *analyze.Case) *htmlCurve {
 		}
 	}
 	x, y := float64(c.Layer2.Top)/n, 1-share
-	hot := plural(c.Layer2.Top, "thread", "threads") + ", " + quantity.Percent(share, 1)
+	hot := h.sayf("%s, %s", plural(c.Layer2.Top, "thread", "threads"), quantity.Percent(share, 1))
 	at, right := x, x > 0.5
 	if right {
 		at = 1 - x
 	}
 	return &htmlCurve{Right: right, Head: htmlText(c.Layer2.Concentration), Path: path.String(), Ref: fmt.Sprintf("M0 %sH%sV100", coord(100*y), coord(1000*x)),
-		Label: "Cumulative share of the switches by rank of the thread: " + hot, HotAt: pct(at * 100), Hot: hot,
-		Ticks: []htmlTick{{"0", "0", "a0"}, {"100%", plural(len(c.Threads), "thread", "threads"), "a1"}}}
+		Label: h.say("Cumulative share of the switches by rank of the thread: ") + hot, HotAt: pct(at * 100), Hot: hot,
+		Ticks: []htmlTick{{"0", "0", "a0"}, {"100%", h.say(plural(len(c.Threads), "thread", "threads")), "a1"}}}
 }
 
 // htmlRate is the switch rate over the capture.
@@ -75,7 +76,8 @@ type htmlRate struct {
 	Ticks []htmlTick
 }
 
-func rateOf(c *analyze.Case) *htmlRate {
+func (h *htmlReport) rate() *htmlRate {
+	c := h.c
 	window, body, ok := rateText(c)
 	if !ok {
 		return nil
@@ -100,8 +102,8 @@ func rateOf(c *analyze.Case) *htmlRate {
 		at = r.EndS
 	}
 	unit := func(s float64) string { return quantity.With(seconds(s), "s") }
-	return &htmlRate{Head: "The rate is " + inert(body), Note: htmlProse("Switches a second in " + plural(len(c.Rates), "step", "steps") + " over " + window + "."),
-		Path: path.String(), Top: quantity.PerS(scale), Half: quantity.Whole(scale / 2), Label: "Switches a second over " + window + ": " + body,
+	return &htmlRate{Head: h.sayf("The rate is %s", inert(body)), Note: htmlProse(h.sayf("Switches a second in %s over %s.", plural(len(c.Rates), "step", "steps"), window)),
+		Path: path.String(), Top: quantity.PerS(scale), Half: quantity.Whole(scale / 2), Label: h.sayf("Switches a second over %s: %s", window, body),
 		Ticks: []htmlTick{{"0", unit(first), "a0"}, {"50%", seconds((first + last) / 2), ""}, {"100%", unit(last), "a1"}}}
 }
 
@@ -142,12 +144,12 @@ var histTitles = map[string][2]string{
 	"run": {"Run time", "on the CPU, per stint"}, "delay": {"Scheduling delay", "woken until running"}, "off-CPU": {"Off-CPU time", "gave the CPU up until running again"},
 }
 
-func histsOf(c *analyze.Case) *htmlHists {
-	d := distOf(c)
+func (h *htmlReport) hists() *htmlHists {
+	d := distOf(h.c)
 	if len(d.panels) == 0 {
 		return nil
 	}
-	out := &htmlHists{Head: histHead(c, d), N: len(d.panels) + 1}
+	out := &htmlHists{Head: h.histHead(d), N: len(d.panels) + 1}
 	d.even()
 	grid, decades := "112px", 0
 	for k := range d.panels {
@@ -155,7 +157,7 @@ func histsOf(c *analyze.Case) *htmlHists {
 		p.axis.per = binsPerDecade
 		grid += fmt.Sprintf(" minmax(0,%dfr)", p.axis.decades)
 		t := histTitles[p.head]
-		out.Kinds = append(out.Kinds, htmlHistKind{t[0], t[1], nil})
+		out.Kinds = append(out.Kinds, htmlHistKind{h.say(t[0]), h.say(t[1]), nil})
 		decades += p.axis.decades
 	}
 	for k := range out.Kinds {
@@ -163,7 +165,7 @@ func histsOf(c *analyze.Case) *htmlHists {
 	}
 	out.Grid = template.CSS(grid)
 	for i := range d.lines {
-		out.Lines = append(out.Lines, histLine(d, i))
+		out.Lines = append(out.Lines, h.histLine(d, i))
 	}
 	return out
 }
@@ -187,7 +189,8 @@ func (d *dist) even() {
 }
 
 // histHead says what the distributions come to: their medians in the case.
-func histHead(c *analyze.Case, d *dist) string {
+func (h *htmlReport) histHead(d *dist) string {
+	c := h.c
 	median := map[string]string{}
 	for i := range c.Hists {
 		if v, ok := c.Hists[i].Q.P50.Get(); ok {
@@ -199,29 +202,29 @@ func histHead(c *analyze.Case, d *dist) string {
 	run, off := median["run"], median["off_cpu"]
 	switch {
 	case run != "" && off != "":
-		return "At the median they run " + run + ", then are off the CPU for " + off
+		return h.sayf("At the median they run %s, then are off the CPU for %s", run, off)
 	case run != "":
-		return "At the median they run " + run + " between switches"
+		return h.sayf("At the median they run %s between switches", run)
 	case off != "":
-		return "At the median they are off the CPU for " + off
+		return h.sayf("At the median they are off the CPU for %s", off)
 	}
-	return "How long it takes each time: " + d.panels[0].head
+	return h.sayf("How long it takes each time: %s", d.panels[0].head)
 }
 
-func histLine(d *dist, i int) htmlHistLine {
+func (h *htmlReport) histLine(d *dist, i int) htmlHistLine {
 	l := &d.lines[i]
-	out := htmlHistLine{Name: histName(l)}
+	out := htmlHistLine{Name: h.histName(l)}
 	for k := range d.panels {
 		p := &d.panels[k]
-		out.Panels = append(out.Panels, panelOf(p, i, plainHistName(l)))
+		out.Panels = append(out.Panels, h.panel(p, i, h.plainHistName(l)))
 	}
 	return out
 }
 
-func histName(l *threadLine) template.HTML {
+func (h *htmlReport) histName(l *threadLine) template.HTML {
 	switch {
 	case l.label != "":
-		return htmlProse(l.label)
+		return h.prose(l.label)
 	case l.Name == "":
 		return htmlProse(decimal(l.TID))
 	case l.twin:
@@ -230,9 +233,9 @@ func histName(l *threadLine) template.HTML {
 	return htmlName(l.Name, 24)
 }
 
-func plainHistName(l *threadLine) string {
+func (h *htmlReport) plainHistName(l *threadLine) string {
 	if l.label != "" {
-		return l.label
+		return h.say(l.label)
 	}
 	return shown(l.Name) + " " + decimal(l.TID)
 }
@@ -240,9 +243,9 @@ func plainHistName(l *threadLine) string {
 // panelHeight is the height of a histogram, with room for the marks above it.
 const panelHeight = 34
 
-func panelOf(p *distPanel, i int, name string) htmlPanel {
+func (h *htmlReport) panel(p *distPanel, i int, name string) htmlPanel {
 	a, q := p.axis, p.quant[i]
-	out := htmlPanel{Kind: p.head, Box: fmt.Sprintf("0 0 %d %d", a.width(), panelHeight), Ticks: decadeTicks(a), T50: absent, T99: absent, TMx: absent}
+	out := htmlPanel{Kind: h.say(p.head), Box: fmt.Sprintf("0 0 %d %d", a.width(), panelHeight), Ticks: decadeTicks(a), T50: absent, T99: absent, TMx: absent}
 	bins := a.bins(p.cells[i])
 	most := largest(bins)
 	out.Empty = most == 0
@@ -264,7 +267,7 @@ func panelOf(p *distPanel, i int, name string) htmlPanel {
 	out.P50, out.T50 = line(q.P50, 0)
 	out.P99, out.T99 = line(q.P99, 6)
 	out.Max, out.TMx = line(q.Max, 24)
-	out.Label = fmt.Sprintf("%s, %s: p50 %s, p99 %s, maximum %s, %s", name, p.head, out.T50, out.T99, out.TMx, plural64(q.N, "value", "values"))
+	out.Label = h.sayf("%s, %s: p50 %s, p99 %s, maximum %s, %s", analyze.Code(name), p.head, out.T50, out.T99, out.TMx, plural64(q.N, "value", "values"))
 	return out
 }
 
@@ -324,7 +327,7 @@ type htmlLevel struct{ Path, Class string }
 // mapLevels is how many strengths the map is drawn in.
 const mapLevels = 4
 
-func mapOf(m *analyze.CPUMap) *htmlMap {
+func (h *htmlReport) cpuMap(m *analyze.CPUMap) *htmlMap {
 	if len(m.Rows) == 0 {
 		return nil
 	}
@@ -342,12 +345,12 @@ func mapOf(m *analyze.CPUMap) *htmlMap {
 		return nil
 	}
 	out := &htmlMap{Box: fmt.Sprintf("0 0 %d 1", n), Busy: hasBusy(m.Rows)}
-	out.Head = fmt.Sprintf("%s switched; CPU %d most, %s times", plural(m.Of, "CPU", "CPUs"), m.Rows[busiest].CPU, quantity.Count(m.Rows[busiest].Switches))
-	out.Note = fmt.Sprintf("Switches of all tasks in steps of %s: blank is none, then in four strengths up to %s.", quantity.Time(m.StepS*1e9), quantity.Count(most))
+	out.Head = h.sayf("%s switched; CPU %d most, %s times", plural(m.Of, "CPU", "CPUs"), m.Rows[busiest].CPU, quantity.Count(m.Rows[busiest].Switches))
+	out.Note = h.sayf("Switches of all tasks in steps of %s: blank is none, then in four strengths up to %s.", quantity.Time(m.StepS*1e9), quantity.Count(most))
 	if m.Of > len(m.Rows) {
-		out.Note += fmt.Sprintf(" The %d CPUs that switched most.", len(m.Rows))
+		out.Note = h.opt.sentences(out.Note, h.sayf("The %d CPUs that switched most.", len(m.Rows)))
 	}
-	out.Label = out.Head + ". The switches of each CPU stand behind its row."
+	out.Label = h.opt.sentences(out.Head+h.say("."), h.say("The switches of each CPU stand behind its row."))
 	for i := range m.Rows {
 		out.Rows = append(out.Rows, mapRow(&m.Rows[i], most))
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"strings"
 
 	"ctxan/analyze"
 	"ctxan/analyze/quantity"
@@ -87,9 +88,26 @@ func (h *htmlReport) refs(es []analyze.Evidence) (out []htmlRef, rest int) {
 		if i == mostRefs && len(es) > mostRefs+1 {
 			return out, len(es) - i
 		}
-		out = append(out, htmlRef{ID: h.anchor(e), Name: htmlName(e.Figure, maxName) + " " + htmlProse(evidenceValue(e)), Place: htmlName(h.place(e), maxName)})
+		out = append(out, htmlRef{ID: h.anchor(e), Name: htmlName(h.figureName(e.Figure), maxName) + " " + htmlProse(evidenceValue(e)), Place: htmlName(h.place(e), maxName)})
 	}
 	return out, 0
+}
+
+// figuresOf are figures that a name from a capture ends.
+var figuresOf = []string{"voluntary switches of %s", "involuntary switches of %s", "switches in %s"}
+
+// figureName says what a figure is. One that a capture names by itself, a counter
+// or a symbol, keeps its name.
+func (h *htmlReport) figureName(s string) string {
+	if h.opt.Lang == nil || !strings.Contains(s, " ") {
+		return s
+	}
+	for _, of := range figuresOf {
+		if name, ok := strings.CutPrefix(s, strings.TrimSuffix(of, "%s")); ok {
+			return h.sayf(of, analyze.Code(name))
+		}
+	}
+	return h.opt.Lang.Format(s)
 }
 
 // place is the source and the line of a figure.

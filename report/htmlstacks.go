@@ -57,24 +57,24 @@ func (h *htmlReport) stacks() *htmlStacks {
 	if !hasStacks(s) {
 		return nil
 	}
-	out := &htmlStacks{From: htmlList(sourceNames(h.r, s.Sources)), Head: reasonHead(s)}
+	out := &htmlStacks{From: h.list(sourceNames(h.r, s.Sources)), Head: h.reasonHead(s)}
 	out.Heads, out.Reasons = h.reasons()
 	h.flames(out)
 	h.tree(out)
 	for i := range s.Profile {
 		p := &s.Profile[i]
 		out.Profile = append(out.Profile, htmlProfileRow{profileID(i), htmlCode(p.Symbol, maxName), printedPct(p.Children), printedPct(p.Self),
-			inert(profileReads(s, p)), htmlName(h.place(p.Evidence), maxName)})
+			inert(h.say(profileReads(s, p))), htmlName(h.place(p.Evidence), maxName)})
 	}
 	out.Children, out.Self = profileHas(s.Profile)
 	for i, c := range callersApart(s) {
 		out.Callers = append(out.Callers, htmlCaller{callerID(i), htmlCode(c.Symbol, maxName), htmlNameOr(position(c.File, c.Line), ""),
-			quantity.Percent(c.Share, callerDigits(&c)), inert(weightName(c.Weight)), inert(reasonLabel(s, c.Reason))})
+			quantity.Percent(c.Share, callerDigits(&c)), inert(h.say(weightName(c.Weight))), inert(reasonLabel(s, c.Reason))})
 	}
 	for i := range out.Callers {
 		out.Places = out.Places || out.Callers[i].At != ""
 	}
-	out.Unresolved = htmlText(unresolvedLine(s))
+	out.Unresolved = h.text(unresolvedLine(s))
 	return out
 }
 
@@ -87,18 +87,18 @@ func htmlNameOr(s string, or template.HTML) template.HTML {
 }
 
 // reasonHead says what the stacks come to: the first reason with its share.
-func reasonHead(s *analyze.StackReport) template.HTML {
+func (h *htmlReport) reasonHead(s *analyze.StackReport) template.HTML {
 	if len(s.Reasons) == 0 {
-		return "Call stacks"
+		return h.prose("Call stacks")
 	}
 	r := &s.Reasons[0]
 	if v, ok := r.SwitchShare.Get(); ok {
-		return htmlProse(capital(r.Label) + ": " + quantity.Percent(v, 1) + " of the switches")
+		return htmlProse(h.sayf("%s: %s of the switches", h.capital(r.Label), quantity.Percent(v, 1)))
 	}
 	if v, ok := r.CPUShare.Get(); ok {
-		return htmlProse(capital(r.Label) + ": " + quantity.Percent(v, 2) + " of the CPU samples")
+		return htmlProse(h.sayf("%s: %s of the CPU samples", h.capital(r.Label), quantity.Percent(v, 2)))
 	}
-	return htmlProse(capital(r.Label))
+	return htmlProse(h.capital(r.Label))
 }
 
 // reasons lays the table of reasons out: a figure with its bar in each column,
@@ -110,7 +110,7 @@ func (h *htmlReport) reasons() (heads []string, out []htmlBarRow) {
 	cols := reasonCols()
 	for k := range cols {
 		if cols[k].has(rows) {
-			shown, heads = append(shown, k), append(heads, cols[k].title)
+			shown, heads = append(shown, k), append(heads, h.say(cols[k].title))
 		}
 	}
 	for i := range rows {
@@ -119,7 +119,7 @@ func (h *htmlReport) reasons() (heads []string, out []htmlBarRow) {
 			r.Frame = htmlCode(rows[i].Frame, maxName)
 		}
 		for _, k := range shown {
-			c := htmlCell{Label: cols[k].title, Text: cols[k].cell(&rows[i])}
+			c := htmlCell{Label: h.say(cols[k].title), Text: cols[k].cell(&rows[i])}
 			if b := barOf(k); b >= 0 {
 				c.Bar, c.Solid, c.Hatched = true, length(bars[i][b].solid), length(bars[i][b].hatched)
 			}
@@ -135,7 +135,7 @@ func (h *htmlReport) tree(out *htmlStacks) {
 	s := &h.c.Stacks
 	out.TreeTitle = htmlProse(s.TreeTitle)
 	if s.TreeTitle == "" {
-		out.TreeTitle = "callers first"
+		out.TreeTitle = h.prose("callers first")
 	}
 	for i := range s.Tree {
 		l := &s.Tree[i]
@@ -145,7 +145,7 @@ func (h *htmlReport) tree(out *htmlStacks) {
 	if len(s.Top) == 0 {
 		return
 	}
-	out.TopTitle = htmlProse(capital(stackTitle(&s.Top[0])))
+	out.TopTitle = h.prose(h.capital(stackTitle(&s.Top[0])))
 	for _, f := range s.Top[0].Frames {
 		out.Top = append(out.Top, htmlName(namedOr(f), maxName))
 	}
@@ -176,7 +176,7 @@ type htmlFinding struct {
 }
 
 func (h *htmlReport) findings() *htmlFindings {
-	out := &htmlFindings{Next: htmlCmds(moreCommands(h.c))}
+	out := &htmlFindings{Next: h.cmds(moreCommands(h.c))}
 	for i := range h.c.Findings {
 		f := &h.c.Findings[i]
 		verdict := f.ID == h.c.Verdict.Cause
@@ -194,7 +194,7 @@ func (h *htmlReport) findings() *htmlFindings {
 // finding lays out one finding. Of the verdict, the summary, the objections,
 // the advice and the commands stand above.
 func (h *htmlReport) finding(i int, f *analyze.Finding, verdict bool) htmlFinding {
-	out := htmlFinding{ID: "fd-" + decimal(i+1), Title: htmlProse(findingTitle(f))}
+	out := htmlFinding{ID: "fd-" + decimal(i+1), Title: htmlProse(h.titled(findingTitle(f)))}
 	for _, s := range f.Shown {
 		out.Shown = append(out.Shown, htmlText(s))
 	}
@@ -202,7 +202,7 @@ func (h *htmlReport) finding(i int, f *analyze.Finding, verdict bool) htmlFindin
 	if verdict {
 		return out
 	}
-	out.Summary, out.Next = htmlText(f.Summary), htmlCmds(f.Next)
+	out.Summary, out.Next = htmlText(f.Summary), h.cmds(f.Next)
 	for _, s := range f.Against {
 		out.Against = append(out.Against, htmlText(s))
 	}
@@ -245,12 +245,12 @@ func (h *htmlReport) rejected() []htmlRival {
 		if r.Status == analyze.RivalCandidate && cannotTell(&h.c.Verdict) {
 			continue
 		}
-		m := htmlMark{"○", "not excluded", "gap"}
+		m := htmlMark{"○", h.say("not excluded"), "gap"}
 		switch r.Status {
 		case analyze.RivalRejected:
-			m = htmlMark{"✗", "rejected", "gap"}
+			m = htmlMark{"✗", h.say("rejected"), "gap"}
 		case analyze.RivalCandidate:
-			m.Word = "fits too"
+			m.Word = h.say("fits too")
 		}
 		out = append(out, htmlRival{ID: inert(r.ID), Mark: m, Because: htmlText(r.Because)})
 	}
@@ -272,16 +272,16 @@ func (h *htmlReport) checks() *htmlChecks {
 	if len(note)+len(passed) == 0 {
 		return nil
 	}
-	out := &htmlChecks{Summary: checkSummary(note, passed)}
+	out := &htmlChecks{Summary: h.say(checkSummary(note, passed))}
 	for i := range note {
-		m := htmlMark{"≠", "differ", "bad"}
+		m := htmlMark{"≠", h.say("differ"), "bad"}
 		if note[i].Status == analyze.CheckMissing {
-			m = htmlMark{"○", "to note", "gap"}
+			m = htmlMark{"○", h.say("to note"), "gap"}
 		}
 		out.Rows = append(out.Rows, htmlCheck{m, htmlText(note[i].Text)})
 	}
 	for i := range passed {
-		out.Rows = append(out.Rows, htmlCheck{htmlMark{"✓", "passed", "ok"}, htmlText(passed[i].Text)})
+		out.Rows = append(out.Rows, htmlCheck{htmlMark{"✓", h.say("passed"), "ok"}, htmlText(passed[i].Text)})
 	}
 	return out
 }
@@ -318,7 +318,7 @@ func (h *htmlReport) sources() *htmlSources {
 			out.Rest = len(h.r.Sources) - i
 			break
 		}
-		out.Rows = append(out.Rows, htmlSource{sourceID(s.ID), htmlName(s.Name, maxName), htmlProse(s.ReadAs), htmlProse(s.Tool), windowText(s),
+		out.Rows = append(out.Rows, htmlSource{sourceID(s.ID), htmlName(s.Name, maxName), htmlProse(s.ReadAs), h.prose(s.Tool), windowText(s),
 			quantity.Fixed(float64(s.Dropped), 0), inert(shortHash(s.SHA256)), inert(s.SHA256)})
 		for _, n := range s.Notes {
 			out.Notes = append(out.Notes, htmlFact{Body: htmlProse(n), Label: shown(s.Name)})
@@ -334,24 +334,24 @@ func (h *htmlReport) hostLine() template.HTML {
 	var out template.HTML
 	add := func(s template.HTML) {
 		if out != "" {
-			out += ", "
+			out += h.prose(", ")
 		}
 		out += s
 	}
 	if x.Name != "" {
-		add("Host " + htmlName(x.Name, maxName))
+		add(htmlTextIn(h.opt.text(analyze.Textf("Host %s", analyze.Code(x.Name))), maxName))
 	}
 	if x.Release != "" || x.Arch != "" {
 		add(htmlProse("Linux" + string(nbsp) + x.Release + " " + x.Arch))
 	}
 	if n, ok := x.CPUs.Get(); ok {
-		add(htmlProse(plural(n, "CPU", "CPUs")))
+		add(h.prose(plural(n, "CPU", "CPUs")))
 	}
 	if out != "" {
-		out += ". "
+		out += h.prose(".") + htmlProse(h.opt.space())
 	}
 	if miss := unnamed(h.c, x); miss != "" {
-		out += htmlProse("Not in the input: " + miss + ".")
+		out += htmlProse(h.sayf("Not in the input: %s.", miss))
 	}
 	return out
 }
@@ -364,7 +364,7 @@ type htmlOther struct {
 func (h *htmlReport) others() []htmlOther {
 	var out []htmlOther
 	for _, c := range h.r.Cases[1:] {
-		o := htmlOther{htmlText(c.Subject.Name()), inert(c.Verdict.Cause), inert(string(c.Verdict.Confidence)), absent}
+		o := htmlOther{h.text(c.Subject.Name()), inert(c.Verdict.Cause), inert(h.say(string(c.Verdict.Confidence))), absent}
 		if v, ok := rate(c).Get(); ok {
 			o.Rate = quantity.PerS(v)
 		}

@@ -31,38 +31,38 @@ type htmlVerdict struct {
 
 func (h *htmlReport) verdict() htmlVerdict {
 	v := &h.c.Verdict
-	out := htmlVerdict{Summary: htmlText(v.Summary), Settle: htmlCmds(settle(h.c)), CannotTell: cannotTell(v)}
+	out := htmlVerdict{Summary: htmlText(v.Summary), Settle: h.cmds(settle(h.c)), CannotTell: cannotTell(v)}
 	add := func(label string, body template.HTML) {
 		if body != "" {
 			out.Facts = append(out.Facts, htmlFact{Label: label, Body: body})
 		}
 	}
-	add("Cause", "<b>"+htmlProse(v.Cause)+"</b>")
+	add(h.say("Cause"), "<b>"+htmlProse(v.Cause)+"</b>")
 	if s := severity(h.c); s != "" {
-		add("Severity", "<b>"+htmlProse(s)+"</b>")
+		add(h.say("Severity"), "<b>"+h.prose(s)+"</b>")
 	}
 	if v.Confidence != "" {
-		conf := "<b>" + htmlProse(string(v.Confidence)) + "</b>"
+		conf := "<b>" + h.prose(string(v.Confidence)) + "</b>"
 		if len(v.Ground) > 0 && v.Confidence != analyze.ConfidenceNone {
-			conf += ": " + htmlText(v.Ground)
+			conf += h.prose(": ") + htmlText(v.Ground)
 		}
-		add("Confidence", conf)
+		add(h.say("Confidence"), conf)
 	}
-	add("Grade", htmlText(v.Grade))
-	add("Impact", htmlText(v.Impact))
-	add("Portrait", htmlText(v.Portrait))
+	add(h.say("Grade"), htmlText(v.Grade))
+	add(h.say("Impact"), htmlText(v.Impact))
+	add(h.say("Portrait"), htmlText(v.Portrait))
 	for _, a := range v.Against {
-		out.Against = append(out.Against, htmlSentence(a))
+		out.Against = append(out.Against, h.sentence(a))
 	}
 	return out
 }
 
-// htmlCmds sets commands; one of several lines is several commands, which the
+// cmds sets commands; one of several lines is several commands, which the
 // first one's reason is for.
-func htmlCmds(cmds []analyze.Command) []htmlCmd {
+func (h *htmlReport) cmds(cmds []analyze.Command) []htmlCmd {
 	var out []htmlCmd
 	for i := range cmds {
-		why := htmlSentence(cmds[i].Why)
+		why := h.sentence(cmds[i].Why)
 		for _, l := range strings.Split(strings.TrimSpace(cmds[i].Line), "\n") {
 			out = append(out, htmlCmd{Line: htmlCommand(l), Why: why})
 			why = ""
@@ -104,14 +104,14 @@ type htmlSumRow struct {
 	Total        bool // a rule stands above it
 }
 
-func linkMark(s analyze.LinkStatus) htmlMark {
+func (h *htmlReport) linkMark(s analyze.LinkStatus) htmlMark {
 	switch s {
 	case analyze.LinkSupports:
-		return htmlMark{"✓", "supports", "ok"}
+		return htmlMark{"✓", h.say("supports"), "ok"}
 	case analyze.LinkContradicts:
-		return htmlMark{"✗", "contradicts", "bad"}
+		return htmlMark{"✗", h.say("contradicts"), "bad"}
 	}
-	return htmlMark{"○", "missing", "gap"}
+	return htmlMark{"○", h.say("missing"), "gap"}
 }
 
 func (h *htmlReport) chain() *htmlChain {
@@ -119,18 +119,18 @@ func (h *htmlReport) chain() *htmlChain {
 	if len(links) == 0 {
 		return nil
 	}
-	out := &htmlChain{Summary: chainSummary(links)}
+	out := &htmlChain{Summary: h.say(chainSummary(links))}
 	for i := range links {
 		l := &links[i]
 		v := htmlLink{N: i + 1, Layer: l.Layer, Title: htmlText(l.Title), Claim: htmlText(l.Claim), Missing: l.Status == analyze.LinkMissing,
-			Mark: linkMark(l.Status), From: htmlList(l.From), Facts: h.linkFacts(l), Last: i == len(links)-1}
+			Mark: h.linkMark(l.Status), From: h.list(l.From), Facts: h.linkFacts(l), Last: i == len(links)-1}
 		v.ID = h.layerID(l.Layer)
 		v.Broken = v.Missing || (!v.Last && links[i+1].Status == analyze.LinkMissing)
 		for k := range l.Arithmetic {
-			v.Sums = append(v.Sums, htmlSumOf(&l.Arithmetic[k]))
+			v.Sums = append(v.Sums, h.sum(&l.Arithmetic[k]))
 		}
 		if cmd, ok := l.Capture.Get(); ok {
-			v.Capture = htmlCmds([]analyze.Command{{Line: cmd}})
+			v.Capture = h.cmds([]analyze.Command{{Line: cmd}})
 		}
 		out.Links = append(out.Links, v)
 	}
@@ -173,28 +173,28 @@ func (h *htmlReport) macroFacts() []htmlFact {
 	for _, id := range []string{h.c.Macro.GradedOn, "switches_per_s", "migration_ratio"} {
 		if f, ok := h.c.Macro.Figure(id); ok && !seen[id] {
 			seen[id] = true
-			out = append(out, htmlFact{rateLabel(f), htmlProse(f.Text()), figureID(f.ID)})
+			out = append(out, htmlFact{h.rateLabel(f), h.prose(f.Text()), figureID(f.ID)})
 		}
 	}
 	return out
 }
 
 // rateLabel is a figure's label where it stands by itself.
-func rateLabel(f *analyze.Figure) string {
-	if strings.HasPrefix(f.Label, "per ") {
-		return "Switches/s " + inert(f.Label)
+func (h *htmlReport) rateLabel(f *analyze.Figure) string {
+	if f.ID == analyze.FigPerActive {
+		return h.sayf("Switches/s %s", inert(f.Label))
 	}
-	return capital(inert(f.Label))
+	return h.capital(inert(f.Label))
 }
 
 func (h *htmlReport) threadFacts() []htmlFact {
 	var out []htmlFact
 	l := &h.c.Layer2
 	if v, ok := l.TopShare.Get(); ok && l.Of > 1 {
-		out = append(out, htmlFact{quantity.Fixed(float64(l.Top), 0) + " of " + plural(l.Of, "thread", "threads"), htmlProse(quantity.Percent(v, 1)), "threads"})
+		out = append(out, htmlFact{h.sayf("%s of %s threads", quantity.Fixed(float64(l.Top), 0), quantity.Fixed(float64(l.Of), 0)), htmlProse(quantity.Percent(v, 1)), "threads"})
 	}
 	if v, ok := l.VoluntaryShare.Get(); ok {
-		out = append(out, htmlFact{"Voluntary", htmlProse(quantity.Percent(v, 2)), "threads"})
+		out = append(out, htmlFact{h.say("Voluntary"), htmlProse(quantity.Percent(v, 2)), "threads"})
 	}
 	return out
 }
@@ -204,9 +204,9 @@ func (h *htmlReport) stackFacts() []htmlFact {
 	for i := range h.c.Stacks.Reasons {
 		r := &h.c.Stacks.Reasons[i]
 		if v, ok := r.SwitchShare.Get(); ok && len(out) < 3 {
-			out = append(out, htmlFact{capital(inert(r.Label)), htmlProse(quantity.Percent(v, 1)), "reasons"})
+			out = append(out, htmlFact{h.capital(inert(r.Label)), htmlProse(quantity.Percent(v, 1)), "reasons"})
 		} else if v, ok := r.CPUShare.Get(); ok && len(out) < 3 {
-			out = append(out, htmlFact{capital(inert(r.Label)) + ", of CPU samples", htmlProse(quantity.Percent(v, 2)), "reasons"})
+			out = append(out, htmlFact{h.capital(inert(r.Label)) + h.say(", of CPU samples"), htmlProse(quantity.Percent(v, 2)), "reasons"})
 		}
 	}
 	return out
@@ -214,24 +214,25 @@ func (h *htmlReport) stackFacts() []htmlFact {
 
 // htmlSumOf sets an addition or comparison: a rule stands above a total and
 // above a difference.
-func htmlSumOf(s *analyze.Sum) htmlSum {
+func (h *htmlReport) sum(s *analyze.Sum) htmlSum {
 	var out htmlSum
+	total, difference := h.say("layer 2, sum"), h.say("difference")
 	for k := range s.Rows {
 		row := &s.Rows[k]
 		mark := row.Mark
 		if k == len(s.Rows)-1 && mark == analyze.MarkNone {
 			mark = s.Mark
 		}
-		r := htmlSumRow{Label: inert(row.Label), Value: inert(row.Text()), Note: htmlText(row.Note), Mark: sumMark(row.Note, mark)}
-		r.Total = k > 0 && (strings.HasSuffix(row.Label, ", sum") || strings.HasPrefix(row.Label, "difference"))
+		r := htmlSumRow{Label: inert(row.Label), Value: inert(h.say(row.Text())), Note: htmlText(row.Note), Mark: h.sumMark(row.Note, mark)}
+		r.Total = k > 0 && (row.Label == total || row.Label == difference)
 		out.Rows = append(out.Rows, r)
 	}
 	return out
 }
 
 // sumMark is a mark, with its word where the note does not say it.
-func sumMark(note analyze.Text, k analyze.Mark) htmlMark {
-	m := htmlMark{Word: strings.TrimSuffix(markWord(english, note, k), ", ")}
+func (h *htmlReport) sumMark(note analyze.Text, k analyze.Mark) htmlMark {
+	m := htmlMark{Word: strings.TrimSuffix(markWord(h.say, note, k), h.say(", "))}
 	switch k {
 	case analyze.MarkAgree:
 		m.Sign, m.Class = "✓", "ok"
@@ -264,10 +265,10 @@ func (h *htmlReport) advice() []htmlAdvice {
 		a := &h.c.Advice[i]
 		v := htmlAdvice{N: i + 1, Do: htmlText(a.Do)}
 		for _, e := range a.Effects {
-			v.Effects = append(v.Effects, htmlFact{Label: capital(inert(e.Label)), Body: htmlText(e.Value)})
+			v.Effects = append(v.Effects, htmlFact{Label: h.capital(inert(e.Label)), Body: htmlText(e.Value)})
 		}
 		if len(a.Price) > 0 {
-			v.Effects = append(v.Effects, htmlFact{Label: "Price", Body: htmlText(a.Price)})
+			v.Effects = append(v.Effects, htmlFact{Label: h.say("Price"), Body: htmlText(a.Price)})
 		}
 		if a.Sketch != "" {
 			for _, l := range strings.Split(strings.TrimRight(a.Sketch, "\n"), "\n") {
@@ -288,6 +289,3 @@ func sketchTag(line string) string {
 	}
 	return ""
 }
-
-// english leaves a text of ours as it is: the page is in English alone so far.
-func english(s string) string { return s }

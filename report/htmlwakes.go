@@ -91,7 +91,8 @@ func (s *wakeSide) rows(scale float64) []htmlSide {
 	return out
 }
 
-func wakesOf(c *analyze.Case) *htmlWakes {
+func (h *htmlReport) wakes() *htmlWakes {
+	c := h.c
 	if len(c.Wakes) == 0 {
 		return nil
 	}
@@ -105,7 +106,7 @@ func wakesOf(c *analyze.Case) *htmlWakes {
 	high := max(left.high, right.high)
 	top := &c.Wakes[0]
 	out := &htmlWakes{Height: coord(high) + "px", Box: "0 0 100 " + coord(high), Left: left.rows(scale), Right: right.rows(scale)}
-	out.Head = htmlTextIn(analyze.Textf("%s wakes %s: %s of the wakeups", top.Waker, top.Wakee, quantity.Percent(top.Share, 1)), 30)
+	out.Head = htmlTextIn(h.opt.text(analyze.Textf("%s wakes %s: %s of the wakeups", top.Waker, top.Wakee, quantity.Percent(top.Share, 1))), 30)
 	out.Draw = len(c.Wakes) >= leastPairs
 	for i := range c.Wakes {
 		w := &c.Wakes[i]

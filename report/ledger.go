@@ -62,7 +62,7 @@ func (t *textReport) ledger() {
 		return
 	}
 	t.blank()
-	t.labelled("ledger", t.prose(ledgerLine(l, l.Scenarios)))
+	t.labelled("ledger", t.text(ledgerLine(l, l.Scenarios), maxName))
 	if len(l.Kinds) > 0 {
 		t.labelled("next", t.prose(kindLine(l)))
 	}
@@ -70,12 +70,12 @@ func (t *textReport) ledger() {
 
 // ledgerLine writes rows with their shares: "blocks by itself 97.1 %,
 // preempted by a woken task 2.9 % of 4,010 switches".
-func ledgerLine(l *analyze.Ledger, rows []analyze.LedgerRow) string {
+func ledgerLine(l *analyze.Ledger, rows []analyze.LedgerRow) analyze.Text {
 	parts := make([]string, len(rows))
 	for i, r := range rows {
 		parts[i] = r.Label + " " + quantity.Percent(r.Share, 1)
 	}
-	return strings.Join(parts, ", ") + " of " + quantity.Whole(l.Switches) + " switches"
+	return analyze.Textf("%s of %s switches", strings.Join(parts, ", "), quantity.Whole(l.Switches))
 }
 
 func kindLine(l *analyze.Ledger) string {
@@ -143,15 +143,8 @@ func (m *markdown) ledger() {
 	rows = append(rows, []string{m.say("all"), m.plain(quantity.Whole(l.Switches)), m.plain(quantity.Percent(1, 0)), m.plain(total)})
 	m.gap()
 	m.table("lrrr", rows...)
-	m.list([]string{m.plain(upperFirst(ledgerLine(l, l.Scenarios))) + m.say(".")})
+	m.list([]string{capital(m.text(ledgerLine(l, l.Scenarios))) + m.say(".")})
 	if len(l.Kinds) > 0 {
-		m.list([]string{m.plain(upperFirst(kindLine(l))) + m.say(".")})
+		m.list([]string{m.plain(capital(kindLine(l))) + m.say(".")})
 	}
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -18,12 +18,7 @@ type markdown struct {
 }
 
 // say translates a text of ours.
-func (m *markdown) say(s string) string {
-	if m.opt.Lang == nil {
-		return s
-	}
-	return m.opt.Lang.Phrase(s)
-}
+func (m *markdown) say(s string) string { return m.opt.say(s) }
 
 // plain writes a text of ours, in the language of the report.
 func (m *markdown) plain(s string) string { return mdPlain(m.say(s)) }
@@ -32,12 +27,7 @@ func (m *markdown) plain(s string) string { return mdPlain(m.say(s)) }
 func (m *markdown) text(t analyze.Text) string { return mdText(m.in(t)) }
 
 // in says a text in the language of the report.
-func (m *markdown) in(t analyze.Text) analyze.Text {
-	if m.opt.Lang == nil {
-		return t
-	}
-	return t.In(m.opt.Lang)
-}
+func (m *markdown) in(t analyze.Text) analyze.Text { return m.opt.text(t) }
 
 // Markdown writes the report of the primary case as Markdown, in the order of
 // [Text], with the formulas and the arithmetic that a terminal has no room for.

@@ -89,9 +89,6 @@ func (f *flags) readLang() error {
 	case c != nil && f.ascii:
 		return &usageError{"--ascii: " + f.lang + " has no text in ASCII", "write --lang en, or leave --ascii out"}
 	}
-	if c != nil && f.format == "html" {
-		return &usageError{"--format html: the page is in English alone so far", "write --lang en, or another --format"}
-	}
 	f.catalogue = c
 	return nil
 }

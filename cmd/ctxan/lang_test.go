@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,24 +68,41 @@ func sentencesIn(report string) []string {
 	return out
 }
 
+var (
+	notProse  = regexp.MustCompile(`(?s)<style>.*?</style>|<script.*?</script>|<svg.*?</svg>|<code.*?</code>|<bdi.*?</bdi>|<pre.*?</pre>|<i class="[kux]".*?</i>`)
+	saidAloud = regexp.MustCompile(`<[^>]*?(?:aria-label|data-l)="([^"]*)"[^>]*>`)
+	anyTag    = regexp.MustCompile(`<[^>]*>`)
+)
+
+// pageTexts are the texts of a page without code, names and drawings. What its script
+// says is read in a browser.
+func pageTexts(page string) string {
+	page = saidAloud.ReplaceAllString(notProse.ReplaceAllString(page, " "), "\n$1\n")
+	return html.UnescapeString(anyTag.ReplaceAllString(page, "\n"))
+}
+
 func TestNoEnglishSentenceInChinese(t *testing.T) {
 	if got := sentencesIn("✓ 层 the threads sum to it\n  perf stat -a and so on and on\n"); len(got) != 1 {
 		t.Fatalf("the check finds %q", got)
 	}
 	read := 0
 	for _, capture := range langCaptures(t) {
-		for _, format := range []string{"text", "markdown", "ticket"} {
+		for _, format := range []string{"text", "markdown", "ticket", "html"} {
 			var out, errs bytes.Buffer
 			if run([]string{"--lang", "zh", "--width", "120", "--format", format, capture}, stdio{in: strings.NewReader(""), out: &out, err: &errs}) != exitOK {
 				continue // not a capture, or one without switches
 			}
 			read++
-			for _, s := range sentencesIn(out.String()) {
+			report := out.String()
+			if format == "html" {
+				report = pageTexts(report)
+			}
+			for _, s := range sentencesIn(report) {
 				t.Errorf("%s as %s: %q", capture, format, s)
 			}
 		}
 	}
-	if read < 60 {
+	if read < 80 {
 		t.Errorf("only %d reports were made", read)
 	}
 }
@@ -97,9 +116,12 @@ func TestChineseHasTheFigures(t *testing.T) {
 		if code := run(append(args, "../../testdata/reference"), stdio{in: strings.NewReader(""), out: &out, err: &errs}); code != exitOK {
 			t.Fatalf("%v: exit %d: %s", args, code, errs.String())
 		}
+		if slices.Contains(args, "html") {
+			return pageTexts(out.String())
+		}
 		return out.String()
 	}
-	for _, format := range []string{"text", "markdown", "ticket"} {
+	for _, format := range []string{"text", "markdown", "ticket", "html"} {
 		want, have := map[string]int{}, map[string]int{}
 		for _, s := range figure.FindAllString(report("--format", format), -1) {
 			want[strings.TrimRight(s, ",")]++

@@ -97,8 +97,7 @@ func variant(blk *block, out *evidence.CounterBlock) string {
 // warn tells what the user must know of a block's figures.
 func warn(b *evidence.Builder, blk *block, out *evidence.CounterBlock) {
 	if names := unmeasured(out.Counters); len(names) > 0 {
-		b.Warn(strings.Join(names, " and ") + " always read 0, because that happens in the kernel and :u counts user level only;" +
-			" run perf stat as root or with kernel.perf_event_paranoid at most 1")
+		b.Warn(strings.Join(names, " and ") + " always read 0, because that happens in the kernel and :u counts user level only; run perf stat as root or with kernel.perf_event_paranoid at most 1")
 	}
 	if blk.lostSeparators {
 		b.Warn("a '?' stands where a separator of thousands was lost; the digits around it were joined")

@@ -48,17 +48,17 @@
   }
   function weight(v, unit) {
     if (unit === "ns") return time(v);
-    if (unit === "switches") { var s = whole(v); return s + (s === "1" ? " switch" : " switches"); }
+    if (unit === "switches") { var s = whole(v); return s + (s === "1" ? phrase(" switch") : phrase(" switches")); }
     return "";
   }
 
   // Commands can be copied.
   all(doc, ".cmd").forEach(function (cmd) {
-    var code = cmd.querySelector("code"), b = make("button", "copy", "Copy");
-    b.setAttribute("aria-label", "Copy command");
+    var code = cmd.querySelector("code"), b = make("button", "copy", phrase("Copy"));
+    b.setAttribute("aria-label", phrase("Copy command"));
     function done() {
-      b.textContent = "Copied";
-      setTimeout(function () { b.textContent = "Copy"; }, 1500);
+      b.textContent = phrase("Copied");
+      setTimeout(function () { b.textContent = phrase("Copy"); }, 1500);
     }
     function select() {
       var range = doc.createRange(), s = window.getSelection();
@@ -139,7 +139,7 @@
       });
       root.w = thread < 0 ? data.total : data.threads[thread];
       if (thread >= 0) {
-        root.name = pick.options[pick.selectedIndex].textContent + ", all";
+        root.name = pick.options[pick.selectedIndex].textContent + phrase(", all");
         (function sort(t) { t.kids.sort(function (a, b) { return b.w - a.w; }); t.kids.forEach(sort); })(root);
       }
       zoom = root;
@@ -147,12 +147,12 @@
 
     function figures(t) {
       var s = weight(t.w, data.unit);
-      return t.name + ": " + (s ? s + ", " : "") + percent(t.w / root.w);
+      return t.name + phrase(": ") + (s ? s + phrase(", ") : "") + percent(t.w / root.w);
     }
     function tell(t) {
       var rest = t.kids.reduce(function (w, k) { return w - k.w; }, t.w), s = figures(t);
-      if (t.up) s += " of " + root.name + "; itself " + percent(Math.max(rest, 0) / root.w);
-      if (t.up && t.up.up) s += "; called by " + t.up.name;
+      if (t.up) s += phrase(" of %s; itself %s", root.name, percent(Math.max(rest, 0) / root.w));
+      if (t.up && t.up.up) s += phrase("; called by %s", t.up.name);
       say.textContent = s;
     }
     function label(name, px) {
@@ -212,8 +212,8 @@
       var first = focus && focus.box ? focus : zoom;
       first.box.tabIndex = 0;
       if (focus) first.box.focus();
-      var s = word ? "“" + find.value.trim() + "” is in " + percent(found / root.w) + " of " + root.name : data.hint;
-      if (narrow) s += (word ? "; " : " ") + whole(narrow) + (narrow === 1 ? " frame is" : " frames are") + " narrower than a pixel" + (word ? "" : ": zoom in to see more") + ".";
+      var s = word ? phrase("“%s” is in %s of %s", find.value.trim(), percent(found / root.w), root.name) : data.hint;
+      if (narrow) s += (word ? phrase("; ") : phrase(" ")) + whole(narrow) + (narrow === 1 ? phrase(" frame is") : phrase(" frames are")) + phrase(" narrower than a pixel") + (word ? "" : phrase(": zoom in to see more")) + phrase(".");
       say.textContent = s;
     }
 

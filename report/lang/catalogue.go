@@ -11,6 +11,7 @@ import (
 
 // Catalogue holds the texts of one language. It implements analyze.Translator.
 type Catalogue struct {
+	tag      string // of its head
 	exact    map[string]string
 	patterns []*pattern // those with most letters first
 }
@@ -26,7 +27,8 @@ func read(source string) (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalogue{exact: map[string]string{}}
+	c := &Catalogue{exact: map[string]string{}, tag: headTag(list)}
+	list = slices.DeleteFunc(list, func(e entry) bool { return e.en == "" }) // the head
 	for _, e := range list {
 		if _, twice := c.exact[e.en]; twice {
 			return nil, fmt.Errorf("line %d: %q is there already", e.line, e.en)
@@ -82,17 +84,47 @@ func entries(source string) ([]entry, error) {
 			return nil, fmt.Errorf("line %d: %q has no counterpart", e.line, e.en)
 		}
 	}
-	return slices.DeleteFunc(list, func(e entry) bool { return e.en == "" }), nil // the head
+	return list, nil
 }
 
-// Format returns the counterpart of a format, or the format.
+// headTag is the language that the head of a catalogue names, as HTML writes it:
+// "zh-CN" of "Language: zh_CN".
+func headTag(list []entry) string {
+	for _, e := range list {
+		if e.en != "" {
+			continue
+		}
+		for line := range strings.Lines(e.other) {
+			if tag, ok := strings.CutPrefix(line, "Language: "); ok {
+				return strings.ReplaceAll(strings.TrimSpace(tag), "_", "-")
+			}
+		}
+	}
+	return ""
+}
+
+// Tag is the language of the texts as a BCP 47 tag: "zh-CN"; of none, English.
+func (c *Catalogue) Tag() string {
+	if c == nil {
+		return "en"
+	}
+	return c.tag
+}
+
+// Format returns the counterpart of a format, or the format. The case of its first
+// letter, blanks around it and a colon at its end make no difference.
 func (c *Catalogue) Format(en string) string {
 	if s, ok := c.exact[en]; ok {
 		return s
 	}
 	bare, before, after := cutSpace(en)
-	if s, ok := c.exact[bare]; ok {
+	if s, ok := c.whole(bare); ok {
 		return tidy(before + s + after)
+	}
+	if body, cut := strings.CutSuffix(bare, ":"); cut {
+		if s, ok := c.whole(body); ok {
+			return tidy(before + s + "：" + after)
+		}
 	}
 	return en
 }
@@ -197,8 +229,11 @@ func manyWords(s string) bool {
 const tellingLetters = 8
 
 func severalSentences(s string) bool {
-	return strings.Contains(s, "; ") || strings.Contains(s, ". ") || strings.Contains(s, ", ")
+	return strings.Contains(s, "; ") || strings.Contains(s, ". ") || strings.Contains(pathList.Replace(s), ", ")
 }
+
+// pathList takes out what stands between the paths of a list: that is one sentence.
+var pathList = strings.NewReplacer(", /", "", ", [", "")
 
 func (c *Catalogue) part(en string, depth int) (string, bool) {
 	bare, before, after := cutSpace(en)
@@ -211,6 +246,11 @@ func (c *Catalogue) counted(en string) (string, bool) {
 	n, what, ok := strings.Cut(en, " ")
 	if !ok || !number(n) {
 		return en, false
+	}
+	for _, verb := range []string{"%s ", "%d "} { // the language may have a word for counting
+		if format, ok := c.exact[verb+what]; ok {
+			return newPattern(verb+what, format).fill([]string{n}), true
+		}
 	}
 	s, ok := c.whole(what)
 	return n + " " + s, ok
@@ -244,16 +284,20 @@ func (c *Catalogue) split(en string, sep [2]string, depth int, all bool) (string
 	if len(parts) < 2 {
 		return en, false
 	}
-	known := 0
+	known, done := 0, 0
 	var out []string
 	for i := 0; i < len(parts); {
 		s, took, ok := c.longest(parts[i:], sep[0], depth-1)
-		if out = append(out, s); ok {
+		out = append(out, s)
+		switch {
+		case ok:
 			known++
+		case sep != and && strings.ContainsFunc(s, han): // it is translated already
+			done++
 		}
 		i += took
 	}
-	return strings.Join(out, sep[1]), known == len(out) || known > 0 && !all
+	return strings.Join(out, sep[1]), known+done == len(out) || known > 0 && !all
 }
 
 // mostJoined bounds how many parts are looked up together.

@@ -12,9 +12,11 @@ func Chinese() (*Catalogue, []Entry, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	out := make([]Entry, len(l))
-	for i, e := range l {
-		out[i] = Entry{e.en, e.other, e.line}
+	var out []Entry
+	for _, e := range l {
+		if e.en != "" {
+			out = append(out, Entry{e.en, e.other, e.line})
+		}
 	}
 	c, err := read(zhSource)
 	return c, out, err
@@ -22,9 +24,6 @@ func Chinese() (*Catalogue, []Entry, error) {
 
 // Whole looks a text up as a whole.
 func (c *Catalogue) Whole(en string) (string, bool) { return c.whole(en) }
-
-// CutFormat takes a format apart.
-var CutFormat = cutFormat
 
 // Read reads a catalogue.
 var Read = read

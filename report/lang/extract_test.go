@@ -55,16 +55,17 @@ func readSources(t *testing.T) *sources {
 			t.Fatalf("no sources in %s: %v", dir, err)
 		}
 		for _, f := range files {
-			if !strings.HasSuffix(f, "_test.go") && !strings.HasPrefix(filepath.Base(f), "html") { // the page is in English alone
+			if !strings.HasSuffix(f, "_test.go") {
 				src.file(t, f)
 			}
 		}
 	}
+	src.page(t)
 	src.reader = true
 	for _, dir := range readerFolders(t) {
 		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		for _, f := range files {
-			if !strings.HasSuffix(f, "_test.go") && !strings.HasPrefix(filepath.Base(f), "html") { // the page is in English alone
+			if !strings.HasSuffix(f, "_test.go") {
 				src.file(t, f)
 			}
 		}
@@ -123,9 +124,15 @@ func (src *sources) walk(fset *token.FileSet, root ast.Node) {
 }
 
 func (src *sources) add(fset *token.FileSet, n ast.Node, said bool) {
-	if s, ok := literal(n); ok {
-		src.literals[s] = true
-		src.put(fset, n, s, said)
+	s, ok := literal(n)
+	if !ok {
+		return
+	}
+	src.literals[s] = true
+	src.put(fset, n, s, said)
+	if first, _, more := strings.Cut(s, "\n"); more && strings.Contains(first, "sketch: ") { // code below a comment
+		says := strings.TrimSuffix(first[strings.Index(first, "sketch: "):], " */")
+		src.put(fset, n, says, true)
 	}
 }
 
@@ -255,7 +262,7 @@ func isTest(c *ast.CallExpr) bool {
 }
 
 // commandText matches texts that are commands, code or names, in any language.
-var commandText = regexp.MustCompile(`^(%s|LC_ALL=C )?(perf |pidstat |sudo |grep |awk |ctxan |cat |sleep |sed |/cgroup)|^ ?(-|%s-)[a-zA-Z] |^(%s)*-o sched|^(%s)*-e sched:|sketch:|^%srrr$|^[a-z0-9_]+, [a-z0-9_]+$|^[a-z0-9_]+, [a-z0-9_]+, [a-z0-9_]+$`)
+var commandText = regexp.MustCompile(`^(%s|LC_ALL=C )?(perf |pidstat |sudo |grep |awk |ctxan |cat |sleep |sed |/cgroup)|^ ?(-|%s-)[a-zA-Z] |^(%s)*-o sched|^(%s)*-e sched:|sketch: .*\n|^%srrr$|^[a-z0-9_]+, [a-z0-9_]+$|^[a-z0-9_]+, [a-z0-9_]+, [a-z0-9_]+$`)
 
 var (
 	wordsApart = regexp.MustCompile(`[A-Za-z]{2,} |[a-z]+, | [A-Za-z]{2,}`)
@@ -268,7 +275,7 @@ var (
 // with blanks between them; of what is said, single words and bare punctuation.
 func (x *sourceText) toTranslate() bool {
 	switch {
-	case x.reader && !x.said, !x.reader && commandText.MatchString(x.key), sameInAll[strings.TrimSpace(x.key)]:
+	case x.reader && !x.said, !x.reader && (commandText.MatchString(x.key) || markup.MatchString(x.key)), sameInAll[strings.TrimSpace(x.key)]:
 		return false
 	case wordsApart.MatchString(verbSpace.Replace(x.key)):
 		return true
@@ -279,4 +286,4 @@ func (x *sourceText) toTranslate() bool {
 // sameInAll are said alike in all languages.
 var sameInAll = map[string]bool{"tid": true, "UTF-16": true, "quoted-printable": true, "CPU": true, "IPC": true, "sys": true, "futex": true, "eventfd": true, "Linux\u00a0%s": true, "n": true, "p99": true, "p50": true,
 	"Linux %s": true, "ctxan": true, "instructions / cycles": true, "branch-misses / branches": true, "page-faults / E": true, "cycles / T": true,
-	"seconds time elapsed": true, "wait.%s": true, "%s%spoints": true, "cpu-migrations": true, "%s%s -o sched.data -- sleep 0.5": true}
+	"seconds time elapsed": true, "wait.%s": true, "%s%spoints": true, "cpu-migrations": true, "%s%s -o sched.data -- sleep 0.5": true, "CPU %s": true, "Linux%s%s %s": true}

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"reflect"
+	"strings"
 
 	"ctxan/analyze"
 )
@@ -45,7 +46,10 @@ func (l *localizer) walk(v reflect.Value, label bool) {
 		l.slice(v, label)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() {
+			switch f := v.Type().Field(i); {
+			case f.IsExported() && f.Name == sketchField && plainStrings(f.Type):
+				v.Field(i).SetString(l.c.sketch(v.Field(i).String()))
+			case f.IsExported():
 				l.walk(v.Field(i), labels[f.Name] && plainStrings(f.Type))
 			}
 		}
@@ -69,6 +73,27 @@ func (l *localizer) slice(v reflect.Value, label bool) {
 			l.walk(own.Index(i), label)
 		}
 	}
+}
+
+// sketchField holds code, whose first line is a comment.
+const sketchField = "Sketch"
+
+// sketch translates what the comment on the first line of a sketch says.
+func (c *Catalogue) sketch(code string) string {
+	first, rest, more := strings.Cut(code, "\n")
+	i := strings.Index(first, "sketch: ")
+	if i < 0 {
+		return code
+	}
+	says, end := first[i:], ""
+	if body, cut := strings.CutSuffix(says, " */"); cut {
+		says, end = body, " */"
+	}
+	out := first[:i] + c.Phrase(says) + end
+	if more {
+		out += "\n" + rest
+	}
+	return out
 }
 
 func plainStrings(t reflect.Type) bool {

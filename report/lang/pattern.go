@@ -22,8 +22,8 @@ type pattern struct {
 // newPattern returns nil for a text without verbs, and for one without letters.
 func newPattern(en, other string) *pattern {
 	p := &pattern{}
-	p.pieces, p.takes, p.kinds = cutFormat(en)
-	p.other, p.takes, _ = cutFormat(other)
+	p.pieces, p.takes, p.kinds = CutFormat(en)
+	p.other, p.takes, _ = CutFormat(other)
 	for _, s := range p.pieces {
 		for _, r := range s {
 			if unicode.IsLetter(r) {
@@ -37,9 +37,9 @@ func newPattern(en, other string) *pattern {
 	return p
 }
 
-// cutFormat takes a format apart: the texts around its verbs, of each verb the
+// CutFormat takes a format apart: the texts around its verbs, of each verb the
 // argument that it takes and its kind.
-func cutFormat(f string) (pieces []string, takes []int, kinds []string) {
+func CutFormat(f string) (pieces []string, takes []int, kinds []string) {
 	const percent = "\ufdd2"
 	f = strings.ReplaceAll(f, "%%", percent)
 	next, from := 0, 0

@@ -34,6 +34,10 @@ msgid "%d threads wait for %s"
 msgstr "%d 个线程等待%s"
 msgid ", and %s wakes them"
 msgstr "，由%s唤醒"
+msgid "%d cows"
+msgstr "%d 头牛"
+msgid "cows"
+msgstr "牛"
 msgid "a lock; it is "
 "held"
 msgstr "锁；它被持有"
@@ -54,6 +58,11 @@ func TestPhrase(t *testing.T) {
 		"voluntary; a lock; it is held":                     "自愿；锁；它被持有",
 		"king of all the other animals":                     "king of all the other animals", // not ours
 		"3 of 4":                                            "4 的 3",
+		"3 cows":                                            "3 头牛", // as things are counted
+		"cows":                                              "牛",
+		"cows, 牛棚":                                          "牛，牛棚", // a part that is translated already
+		"cows, barn":                                        "牛，barn",
+		"牛棚, barn":                                          "牛棚, barn", // it may be a name
 		"%s":                                                "%s",
 		"":                                                  "",
 	} {
