@@ -164,6 +164,15 @@ func quotaCounts(f *analyze.Facts) analyze.Command {
 	return analyze.Command{Line: analyze.QuotaCounts(pid), Why: text("twice, some seconds apart: whether nr_throttled grows, which counts how often the quota was used up")}
 }
 
+// outsiders is the share of the preemptions by tasks that are not the subject's:
+// where others want the CPU, a group that is held back leaves none of it idle.
+func outsiders(f *analyze.Facts) float64 {
+	if f.Taken.Total == 0 {
+		return 0
+	}
+	return (f.Taken.Total - f.Taken.Inside - f.Taken.Idle) / f.Taken.Total
+}
+
 func quotaRival(f *analyze.Facts) (analyze.Rival, bool) {
 	if quotaOf(f) != nil {
 		return analyze.Rival{}, false
@@ -171,8 +180,10 @@ func quotaRival(f *analyze.Facts) (analyze.Rival, bool) {
 	const look = "runnable tasks left for the idle task; nr_throttled in cpu.stat"
 	v, ok := f.Layer2.VoluntaryShare.Get()
 	switch {
-	case f.Taken.Total >= fewGaps && f.Taken.Idle == 0:
+	case f.Taken.Total >= fewGaps && f.Taken.Idle == 0 && outsiders(f) < partShare:
 		return rejected(f, "no CPU went idle while a thread that left it wanted to go on")
+	case f.Taken.Total >= fewGaps && f.Taken.Idle == 0:
+		return open(look, "no CPU went idle while a thread that left it wanted to go on, and %s of them left it to other programs, which run on while a group is held back", percent(outsiders(f)))
 	case ok && v > unwilling:
 		return analyze.Rival{}, false
 	}

@@ -70,15 +70,19 @@ func TestLab(t *testing.T) {
 
 // labCase diagnoses one workload; being confidently wrong fails the test.
 func labCase(t *testing.T, name, dir string, files []string, symbols string) string {
-	truth := truthOf(t, dir)
 	c := diagnose(t, dir, files, symbols)
 	if c == nil {
 		return "none"
 	}
-	checkManners(t, c)
 	if symbols == "" {
 		checkBlind(t, name, dir, c)
 	}
+	return judge(t, name, dir, c, truthOf(t, dir))
+}
+
+// judge holds a verdict to what the workload does.
+func judge(t *testing.T, name, dir string, c *analyze.Case, truth labTruth) string {
+	checkManners(t, c)
 	v := &c.Verdict
 	switch {
 	case v.Cause == truth.Cause || slices.Contains(truth.Also, v.Cause):
@@ -154,13 +158,18 @@ func kallsyms(t *testing.T) string {
 
 // diagnose returns the primary case of the files that exist, nil for none.
 func diagnose(t *testing.T, dir string, files []string, kallsyms string) *analyze.Case {
+	return diagnoseWith(t, dir, files, symbol.Options{Kallsyms: kallsyms, NoHost: true})
+}
+
+func diagnoseWith(t *testing.T, dir string, files []string, symbols symbol.Options) *analyze.Case {
+	t.Helper()
 	var paths []string
 	for _, f := range files {
 		if p := filepath.Join(dir, f); fileExists(p) {
 			paths = append(paths, p)
 		}
 	}
-	set, _, err := parse.Open(paths, parse.Options{Symbols: symbol.Options{Kallsyms: kallsyms, NoHost: true}})
+	set, _, err := parse.Open(paths, parse.Options{Symbols: symbols})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,9 @@ type taskName struct {
 }
 
 // watched reports whether a task was a target: in task mode others are in the
-// capture as what followed, and as wakers.
+// capture as what followed, and as wakers. A task that ended in a recording of
+// tasks was one, be it without a switch: only targets and what they start tell
+// of their end there, and the kernel takes the events off before the last switch.
 func (t *Tracker) watched(x *task) bool {
 	if x == t.idle || x == t.others {
 		return false
@@ -113,7 +115,10 @@ func (t *Tracker) watched(x *task) bool {
 	if x.samples > 0 || x.rec[0]+x.rec[1] > 0 || x.ins > 0 || x.outs() > 0 {
 		return true
 	}
-	return t.opt.SystemWide && (x.wakeups > 0 || x.migrations > 0 || len(x.wakers) > 0)
+	if !t.opt.SystemWide {
+		return x.flags&flagExited != 0
+	}
+	return x.wakeups > 0 || x.migrations > 0 || len(x.wakers) > 0
 }
 
 // taskOf names a task.

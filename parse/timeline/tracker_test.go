@@ -272,6 +272,30 @@ func TestTrackerGenerations(t *testing.T) {
 	}
 }
 
+// TestTrackerUnseenThreads: a thread that starts and ends without a switch is a
+// target of a recording of tasks all the same; what is only named is none.
+func TestTrackerUnseenThreads(t *testing.T) {
+	for _, c := range []struct {
+		wide bool
+		want []bool // of each thread, whether its end was recorded
+	}{{false, []bool{false, true}}, {true, []bool{false}}} {
+		var names timeline.Names
+		set := track(t, sheet(t, `
+			0  - comm C named
+			10 0 switch A S .
+			20 0 fork A B
+			30 0 exit B
+		`, &names), &names, timeline.TrackerOptions{SystemWide: c.wide})
+		var ended []bool
+		for i := range set.Threads {
+			ended = append(ended, set.Threads[i].Ended)
+		}
+		if d := cmp.Diff(c.want, ended); d != "" {
+			t.Errorf("system-wide %t: %s", c.wide, d)
+		}
+	}
+}
+
 func TestTrackerKinds(t *testing.T) {
 	var names timeline.Names
 	set := track(t, sheet(t, `
