@@ -397,6 +397,27 @@ func TestTargetEnds(t *testing.T) {
 	}
 }
 
+// TestEndedIsNotIdle does not give the reading of the beginning for that of the
+// end: who ended would seem to have done nothing.
+func TestEndedIsNotIdle(t *testing.T) {
+	needTracepoints(t)
+	res := measured(t, Options{Command: []string{workload(t, "work.c"), "pingthr", "200"}})
+	before, e1 := os.ReadFile(filepath.Join(res.Dir, "threads-before.txt"))
+	after, e2 := os.ReadFile(filepath.Join(res.Dir, "threads-after.txt"))
+	if err := errors.Join(e1, e2); err != nil || !res.Ended || res.Switches < 200 {
+		t.Fatalf("%v, result %+v", err, res)
+	}
+	if line := []byte("voluntary_ctxt_switches"); !bytes.Contains(before, line) || bytes.Contains(after, line) {
+		t.Errorf("after the end of the command there are readings of its threads:\n%s", after)
+	}
+	set := read(t, res.Dir)
+	for i := range set.Threads {
+		if r := &set.Threads[i]; r.VoluntaryPerS.OK && r.VoluntaryPerS.V+r.InvoluntaryPerS.V == 0 {
+			t.Errorf("%v made no switch a second", r.Task)
+		}
+	}
+}
+
 // TestLeaderEnded measures a process whose first thread has ended: it is a
 // zombie, and the others go on.
 func TestLeaderEnded(t *testing.T) {
