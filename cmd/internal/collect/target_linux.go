@@ -97,7 +97,7 @@ func (t *target) openCgroup(dir string) error {
 			}
 		}
 	}
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0) // a FIFO would keep waiting
 	if err != nil {
 		return &TargetError{"cgroup " + dir, err}
 	}

@@ -370,6 +370,18 @@ func TestFIFO(t *testing.T) {
 	}
 }
 
+// TestNoCgroup refuses what is no folder, without waiting for it.
+func TestNoCgroup(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() error { _, err := newTarget(&Options{Cgroup: name}, "/proc"); return err }
+	if err, ok := within(time.Minute/6, open, nil); !ok || err == nil {
+		t.Errorf("it returned: %v, error %v", ok, err)
+	}
+}
+
 // TestKeepChecksBuildID does not keep the newer build that stands at the path
 // of one whose process is gone.
 func TestKeepChecksBuildID(t *testing.T) {
