@@ -56,6 +56,8 @@ func (k *kallsyms) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = z.Write(k.all)
-	return errors.Join(err, z.Close())
+	if _, err = z.Write(k.all); err != nil {
+		return err
+	}
+	return z.Close()
 }
