@@ -122,15 +122,17 @@ func (g *grouping) profilePID(source int) int {
 }
 
 // startedProcess finds the process of a recorder's command among its rows: the
-// recorder forks it under its own name, so the process with most switches wins.
+// recorder forks it under its own name, and a script does nothing itself, so the
+// process that makes most of the switches wins. Where none does, as in a build,
+// it is the command with all that it started.
 func (g *grouping) startedProcess(src *evidence.Source, s Subject) Subject {
-	best, most := 0, 0.0
+	best, most, total := 0, 0.0, 0.0
 	for pid, n := range g.switchesByPID([]int{src.ID}) {
-		if n > most || (n == most && pid < best) {
+		if total += n; n > most || (n == most && pid < best) {
 			best, most = pid, n
 		}
 	}
-	if best != 0 {
+	if best != 0 && most >= dominantShare*total {
 		s.Kind, s.PID = SubjectProcess, evidence.Some(best)
 	}
 	return s
@@ -367,7 +369,7 @@ func (g *grouping) switchesByPID(sources []int) map[int]float64 {
 
 // isRecorder reports whether a comm is one of the tools that take captures.
 func isRecorder(comm string) bool {
-	return comm == "perf" || comm == "perf-exec" || comm == "trace-cmd" || comm == "pidstat"
+	return comm == "perf" || comm == "perf-exec" || comm == "ctxan" || comm == "trace-cmd" || comm == "pidstat"
 }
 
 // rowSwitches is how many switches, or switches a second, a row tells of.

@@ -34,6 +34,8 @@ func pid(ids ...int) evidence.Target {
 	return evidence.Target{Kind: evidence.TargetProcess, IDs: ids}
 }
 
+var command = evidence.Target{Kind: evidence.TargetCommand, Name: "make -j8"}
+
 var system = evidence.Target{Kind: evidence.TargetSystem}
 
 func subjects(sels []*selection) string {
@@ -77,6 +79,18 @@ func TestCases(t *testing.T) {
 			capture(s, "b.data", pid(7), row(7, 7, "app", 1, 0)).Host.Name = "web-2"
 		}, "process 7", "hosts"},
 		{"a list of processes", func(s *evidence.Set) { counters(s, "a.txt", pid(7, 8)) }, "processes 7, 8", ""},
+		{"a command, of whose processes one does most", func(s *evidence.Set) {
+			counters(s, "perf-stat.txt", command)
+			capture(s, "perf.data", command, row(7, 7, "sh", 5, 0), row(8, 8, "app", 90, 0))
+		}, "process 8", ""},
+		{"a command, of whose processes none does most", func(s *evidence.Set) {
+			counters(s, "perf-stat.txt", command)
+			capture(s, "perf.data", command, row(7, 7, "make", 30, 0), row(8, 8, "cc", 40, 0), row(9, 9, "cc", 40, 0))
+			capture(s, "threads-after.txt", pid(7), row(7, 7, "make", 30, 0))
+		}, "make -j8; process 7", ""},
+		{"the recorder in its own system-wide trace", func(s *evidence.Set) {
+			capture(s, "sched.data", system, row(7, 7, "app", 80, 0), row(3, 3, "ctxan", 500, 0))
+		}, "process 7; the machine", ""},
 		{"threads", func(s *evidence.Set) {
 			counters(s, "a.txt", evidence.Target{Kind: evidence.TargetThread, IDs: []int{5}})
 		}, "thread 5", ""},
@@ -111,6 +125,21 @@ func TestCaseKeepsItsThreads(t *testing.T) {
 	c := r.Primary()
 	if len(c.Threads) != 2 || c.Layer2.Switches.V != 6 || c.Layer2.SwitchesPerS.V != 6 {
 		t.Errorf("threads %d, switches %v, rate %v", len(c.Threads), c.Layer2.Switches, c.Layer2.SwitchesPerS)
+	}
+}
+
+// A command is all that it started.
+func TestCommandKeepsItsProcesses(t *testing.T) {
+	set := &evidence.Set{}
+	counters(set, "perf-stat.txt", command)
+	capture(set, "perf.data", command, row(7, 7, "make", 300, 0), row(8, 8, "cc", 400, 0), row(9, 9, "cc", 300, 0))
+	r, err := Run(set, nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Primary()
+	if len(r.Cases) != 1 || len(c.Threads) != 3 || c.Layer2.Switches.V != 1000 {
+		t.Errorf("%d cases; threads %d, switches %v; want what the counters count: 1,000", len(r.Cases), len(c.Threads), c.Layer2.Switches)
 	}
 }
 

@@ -34,9 +34,15 @@ func (c *caseBuild) checks() []Check {
 	return out
 }
 
+// fewSwitches a second may be there in one capture and missing in another.
+const fewSwitches = 10
+
 // compareRates judges two rates that should be of the same load.
 func compareRates(a, b float64) (diff float64, m Mark) {
-	if a == 0 {
+	switch {
+	case a == 0 && b >= fewSwitches:
+		return 1, MarkDiffer // all of it: there is nothing to relate it to
+	case a == 0:
 		return 0, MarkNone
 	}
 	diff = (b - a) / a
@@ -48,7 +54,7 @@ func compareRates(a, b float64) (diff float64, m Mark) {
 
 // contradicts reports whether two rates are too far apart to be one load's.
 func contradicts(a, b float64) bool {
-	return a > 0 && b > 0 && (b/a > contradictBeyond || a/b > contradictBeyond)
+	return a == 0 && b >= fewSwitches || a > 0 && b > 0 && (b/a > contradictBeyond || a/b > contradictBeyond)
 }
 
 // crossRates returns layer 1's rate and the sum of layer 2's when they are two

@@ -11,7 +11,7 @@ func (g *grouping) conflicts() []Check {
 	var named []*selection
 	hosts := map[string]string{}
 	for _, s := range g.list {
-		if s.named && s.subject.Kind != SubjectMachine {
+		if s.named && s.subject.Kind != SubjectMachine && !g.partOfCommand(s) {
 			named = append(named, s)
 		}
 	}
@@ -41,6 +41,13 @@ func (g *grouping) conflicts() []Check {
 			Text: Textf("the captures come from different machines: %s", strings.Join(parts, ", "))})
 	}
 	return out
+}
+
+// partOfCommand reports whether a process is among those of a recorded command.
+func (g *grouping) partOfCommand(p *selection) bool {
+	return p.subject.Kind == SubjectProcess && slices.ContainsFunc(g.list, func(c *selection) bool {
+		return c.subject.Kind == SubjectCommand && slices.ContainsFunc(c.sources, func(src int) bool { return g.sees(src, p) })
+	})
 }
 
 func (g *grouping) names(ids []int) string {

@@ -132,3 +132,20 @@ func TestImpactOfAnIdleProcess(t *testing.T) {
 		t.Errorf("grade %s, impact %s; want extreme, negligible", m.Grade, m.ImpactWord)
 	}
 }
+
+// TestCompareRates does not take a counter of 0 for agreement with threads that
+// switch.
+func TestCompareRates(t *testing.T) {
+	for _, c := range []struct {
+		a, b        float64
+		want        Mark
+		contradicts bool
+	}{
+		{100, 105, MarkAgree, false}, {100, 150, MarkDiffer, false}, {0, 0, MarkNone, false}, {0, 2, MarkNone, false},
+		{0, 75082, MarkDiffer, true}, {1, 75082, MarkDiffer, true}, {75082, 1, MarkDiffer, true},
+	} {
+		if _, got := compareRates(c.a, c.b); got != c.want || contradicts(c.a, c.b) != c.contradicts {
+			t.Errorf("%v and %v: %v, contradiction %v; want %v, %v", c.a, c.b, got, contradicts(c.a, c.b), c.want, c.contradicts)
+		}
+	}
+}

@@ -14,7 +14,7 @@ func (s *selection) keep(t evidence.Task) bool { return s.subject.has(t) }
 // has reports whether a task belongs to the subject.
 func (s *Subject) has(t evidence.Task) bool {
 	switch s.Kind {
-	case SubjectMachine, SubjectUnknown:
+	case SubjectMachine, SubjectUnknown, SubjectCommand: // of its captures
 		return true
 	case SubjectThreads:
 		return slices.Contains(s.TIDs, t.TID)

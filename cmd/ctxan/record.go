@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -168,9 +169,9 @@ func byteSize(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	shift, digits := 0, strings.ToUpper(strings.TrimSuffix(strings.ToUpper(text), "B"))
-	if i := strings.IndexByte("KMGT", digits[len(digits)-1]); i >= 0 && digits != "" {
-		shift, digits = 10*(i+1), digits[:len(digits)-1]
+	shift, digits := 0, strings.TrimSuffix(strings.ToUpper(text), "B")
+	if n := len(digits); n > 0 && strings.IndexByte("KMGT", digits[n-1]) >= 0 {
+		shift, digits = 10*(1+strings.IndexByte("KMGT", digits[n-1])), digits[:n-1]
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n <= 0 || n > 1<<62>>shift {
@@ -226,7 +227,9 @@ func recordProblem(f *flags, res *collect.Result, err error, std stdio) error {
 		fmt.Fprintln(std.err, "ctxan record:", report.Plain(err.Error()))
 		return statusError(exitNotMeasured)
 	case err != nil:
-		fmt.Fprintln(std.err, "ctxan record:", report.Plain(err.Error()))
+		for _, line := range problems(err) {
+			fmt.Fprintln(std.err, "ctxan record:", report.Plain(line))
+		}
 	}
 	if !f.quiet || res.Step == collect.StepPolling {
 		for _, m := range res.Missing {
@@ -240,6 +243,24 @@ func recordProblem(f *flags, res *collect.Result, err error, std stdio) error {
 		fmt.Fprintf(std.err, "ctxan record: %.2f s measured by %s, captures in %s\n", res.Elapsed.Seconds(), res.Step, report.Plain(res.Dir))
 	}
 	return nil
+}
+
+// problems lists the errors that were joined to one, each once: a disk that is
+// full stops several captures, and some of them twice.
+func problems(err error) []string {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, e := range joined.Unwrap() {
+		for _, line := range problems(e) {
+			if !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
 }
 
 // analyzeRecorded prints the report of the folder, and says so when counters

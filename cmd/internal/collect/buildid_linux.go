@@ -5,8 +5,11 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"io"
+	"maps"
 	"os"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,13 +59,24 @@ func elfBuildID(r io.ReaderAt) []byte {
 type buildIDs struct {
 	proc procfs
 	seen map[fileKey][]byte
+	dead map[device]bool // file systems that did not answer
 }
 
-type fileKey struct {
-	maj, min uint32
-	inode    uint64
-	path     string
+func newBuildIDs(p procfs) buildIDs {
+	return buildIDs{p, map[fileKey][]byte{}, map[device]bool{}}
 }
+
+type device struct{ maj, min uint32 }
+
+type fileKey struct {
+	device
+	inode uint64
+	path  string
+}
+
+// patience is how long a file system may take to open a file. One whose server
+// is gone (NFS, FUSE) never answers.
+const patience = 2 * time.Second
 
 // of returns the build-id of a mapping's file. The file is opened in the
 // file system of the process, which may be that of a container.
@@ -70,17 +84,41 @@ func (ids *buildIDs) of(pid int, m *mapping) []byte {
 	if !strings.HasPrefix(m.path, "/") || strings.HasPrefix(m.path, "//") || m.inode == 0 {
 		return nil
 	}
-	key := fileKey{m.maj, m.min, m.inode, m.path}
-	if id, ok := ids.seen[key]; ok {
+	key := fileKey{device{m.maj, m.min}, m.inode, m.path}
+	if id, ok := ids.seen[key]; ok || ids.dead[key.device] {
 		return id
 	}
-	var id []byte
-	if f := openMapped(ids.proc, pid, m); f != nil {
-		id = elfBuildID(f)
-		f.Close()
+	id, ok := within(patience, func() []byte {
+		f := openMapped(ids.proc, pid, m)
+		if f == nil {
+			return nil
+		}
+		defer f.Close()
+		return elfBuildID(f)
+	}, nil)
+	if !ok {
+		ids.dead[key.device] = true
 	}
 	ids.seen[key] = id
 	return id
+}
+
+// within returns what f returns, or false when that takes longer than d. What
+// comes later is handed to late.
+func within[T any](d time.Duration, f func() T, late func(T)) (T, bool) {
+	got, timer := make(chan T, 1), time.NewTimer(d)
+	defer timer.Stop()
+	go func() { got <- f() }()
+	select {
+	case v := <-got:
+		return v, true
+	case <-timer.C:
+	}
+	if late != nil {
+		go func() { late(<-got) }()
+	}
+	var none T
+	return none, false
 }
 
 // openMapped opens the file of a mapping: by the mapping itself, which works
@@ -99,15 +137,33 @@ func openMapped(p procfs, pid int, m *mapping) *os.File {
 			return st.Ino == m.inode && unix.Major(st.Dev) == m.maj && unix.Minor(st.Dev) == m.min
 		}},
 	} {
-		var st unix.Stat_t
-		if err := unix.Stat(try.name, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || !try.same(&st) {
-			continue
-		}
-		if f, err := os.Open(try.name); err == nil {
+		if f := openRegular(try.name, try.same); f != nil {
 			return f
 		}
 	}
 	return nil
+}
+
+// openRegular opens a regular file of which a condition holds, nil when there is
+// none. What stands at a path may be a FIFO by now, which would keep its reader
+// waiting, or a device, which does something when it is opened.
+func openRegular(name string, same func(*unix.Stat_t) bool) *os.File {
+	good := func(st *unix.Stat_t, err error) bool {
+		return err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && same(st)
+	}
+	var st unix.Stat_t
+	if !good(&st, unix.Stat(name, &st)) {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	if !good(&st, unix.Fstat(int(f.Fd()), &st)) { // it was replaced in between
+		f.Close()
+		return nil
+	}
+	return f
 }
 
 // newFiles finds the build-ids of files that are mapped while it is measured.
@@ -122,25 +178,34 @@ type newFiles struct {
 	ask  chan mappedBy
 	done chan struct{}
 	ids  buildIDs
-	of   map[string][]byte // by path; nil where files with different ids had it
+
+	mu sync.Mutex
+	of map[string][]byte // by path; nil where files with different ids had it
 }
 
 func findNewFiles(p procfs) *newFiles {
 	n := &newFiles{
 		seen: map[fileKey]bool{}, ask: make(chan mappedBy, 1024), done: make(chan struct{}),
-		ids: buildIDs{p, map[fileKey][]byte{}}, of: map[string][]byte{},
+		ids: newBuildIDs(p), of: map[string][]byte{},
 	}
-	go func() {
-		defer close(n.done)
-		for by := range n.ask {
-			id := n.ids.of(by.pid, &by.m)
-			if have, ok := n.of[by.m.path]; ok && !bytes.Equal(have, id) {
-				id = nil
-			}
-			n.of[by.m.path] = id
-		}
-	}()
+	go n.find(n.ask)
 	return n
+}
+
+func (n *newFiles) find(ask <-chan mappedBy) {
+	defer close(n.done)
+	for by := range ask {
+		n.found(by.m.path, n.ids.of(by.pid, &by.m))
+	}
+}
+
+func (n *newFiles) found(path string, id []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if have, ok := n.of[path]; ok && !bytes.Equal(have, id) {
+		id = nil
+	}
+	n.of[path] = id
 }
 
 // maxNewFiles bounds the files that are looked at.
@@ -154,7 +219,7 @@ func (n *newFiles) mapped(body []byte) {
 		return
 	}
 	path, _, _ := bytes.Cut(body[name:], []byte{0})
-	key := fileKey{le.Uint32(body[32:]), le.Uint32(body[36:]), le.Uint64(body[40:]), string(path)}
+	key := fileKey{device{le.Uint32(body[32:]), le.Uint32(body[36:])}, le.Uint64(body[40:]), string(path)}
 	if n.seen[key] {
 		return
 	}
@@ -170,17 +235,25 @@ func (n *newFiles) mapped(body []byte) {
 	}
 }
 
-// table returns the build-ids by path, when no more files come.
+// table returns the build-ids by path, when no more files come: those that were
+// found in time.
 func (n *newFiles) table() map[string][]byte {
 	n.close()
-	return n.of
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.of)
 }
 
+// close ends the search, which may have some file systems yet to wait for.
 func (n *newFiles) close() {
-	if n.ask != nil {
-		close(n.ask)
-		<-n.done
-		n.ask = nil
+	if n.ask == nil {
+		return
+	}
+	close(n.ask)
+	n.ask = nil
+	select {
+	case <-n.done:
+	case <-time.After(2 * patience):
 	}
 }
 

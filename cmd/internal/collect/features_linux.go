@@ -96,9 +96,9 @@ func (s *measurement) buildIDTable() []byte {
 		}
 	}
 	b = appendBuildID(b, wire.MiscUser, vdsoBuildID(s.proc), "[vdso]")
-	files := s.files.table()
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		b = appendBuildID(b, wire.MiscUser, files[path], path)
+	s.ids = s.files.table()
+	for _, path := range slices.Sorted(maps.Keys(s.ids)) {
+		b = appendBuildID(b, wire.MiscUser, s.ids[path], path)
 	}
 	return b
 }

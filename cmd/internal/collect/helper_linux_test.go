@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "threads":
 		sleepers(atoi(arg))
+	case "leaderless":
+		leaderless(atoi(arg))
 	case "sleep":
 		time.Sleep(time.Minute)
 	case "record":
@@ -90,6 +92,24 @@ func sleepers(n int) {
 	time.Sleep(200 * time.Millisecond) // the runtime starts some of its own
 	fmt.Println("ready")
 	time.Sleep(time.Minute)
+}
+
+// leaderless is sleepers whose first thread ends.
+func leaderless(n int) {
+	end := func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			go sleepers(n)
+			t := unix.Timespec{Nsec: 400e6}
+			_ = unix.Nanosleep(&t, nil) // while the others begin
+			_, _, _ = unix.RawSyscall(unix.SYS_EXIT, 0, 0, 0)
+		}
+		time.Sleep(time.Minute)
+	}
+	for range 64 { // one of them runs on the first thread, unless this function does
+		go end()
+	}
+	end()
 }
 
 // recordHelper measures as "DIR:PID:MS" says and prints the result.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"strconv"
 )
@@ -49,18 +50,14 @@ func symbolIn(all []byte, name string) uint64 {
 	return v
 }
 
-// save writes the copy, compressed.
-func (k *kallsyms) save(name string) error {
-	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+// write writes the copy, compressed.
+func (k *kallsyms) write(w io.Writer) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
-	if _, err = z.Write(k.all); err == nil {
-		err = z.Close()
-	}
-	if err != nil {
+	if _, err = z.Write(k.all); err != nil {
 		return err
 	}
-	return os.WriteFile(name, out.Bytes(), 0o600)
+	return z.Close()
 }

@@ -374,4 +374,7 @@ func TestKilled(t *testing.T) {
 	if set := read(t, dir); len(set.Sources) == 0 {
 		t.Error("nothing to read in the folder")
 	}
+	if st, err := os.Stat(filepath.Join(dir, "kallsyms.gz")); err != nil || st.Size() == 0 {
+		t.Errorf("the kernel's symbols were not kept: %v", err)
+	}
 }

@@ -397,6 +397,45 @@ func TestTargetEnds(t *testing.T) {
 	}
 }
 
+// TestEndedIsNotIdle does not give the reading of the beginning for that of the
+// end: who ended would seem to have done nothing.
+func TestEndedIsNotIdle(t *testing.T) {
+	needTracepoints(t)
+	res := measured(t, Options{Command: []string{workload(t, "work.c"), "pingthr", "200"}})
+	if !res.Ended || res.Switches < 200 {
+		t.Fatalf("result %+v", res)
+	}
+	set := read(t, res.Dir)
+	for i := range set.Threads {
+		if r := &set.Threads[i]; r.VoluntaryPerS.OK && r.VoluntaryPerS.V+r.InvoluntaryPerS.V == 0 {
+			t.Errorf("%v made no switch a second", r.Task)
+		}
+	}
+}
+
+// TestLeaderEnded measures a process whose first thread has ended: it is a
+// zombie, and the others go on.
+func TestLeaderEnded(t *testing.T) {
+	needTracepoints(t)
+	pid := startReady(t, "leaderless:3")
+	for range 100 {
+		if !procfs("/proc").alive(pid) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if procfs("/proc").alive(pid) || !procfs("/proc").running(pid) {
+		t.Fatal("the helper has no zombie for its first thread")
+	}
+	if maps, err := procfs("/proc").maps(pid); err != nil || len(maps) == 0 {
+		t.Errorf("%d mappings, %v", len(maps), err)
+	}
+	res := measured(t, Options{PIDs: []int{pid}, Duration: time.Second})
+	if res.Ended || res.Switches < 10 {
+		t.Errorf("ended %v, %d switches; want three threads that sleep ten times a second", res.Ended, res.Switches)
+	}
+}
+
 // TestTargetErrors names what is not there.
 func TestTargetErrors(t *testing.T) {
 	dir := newDir(t)

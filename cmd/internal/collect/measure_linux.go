@@ -46,11 +46,13 @@ type measurement struct {
 	mains     map[uint64]bool // ids of the switch event, where there are others
 	outs      bool            // switches are counted by their records
 	kernel    *kallsyms
+	unsaved   error // of the kernel's symbols
 
 	file      *os.File
 	w         *wire.Writer
 	files     *newFiles
-	unwritten uint64 // records dropped as others'
+	ids       map[string][]byte // build-ids that files found, by path
+	unwritten uint64            // records dropped as others'
 	began     time.Time
 	env       *environment
 	before    *snapshot
@@ -112,6 +114,7 @@ func (s *measurement) prepare() error {
 	if s.step > StepSoftware {
 		return nil
 	}
+	s.unsaved = s.saveKallsyms() // now, so that a killed measurement has them
 	return s.openFile()
 }
 
@@ -261,7 +264,7 @@ func (s *measurement) switchAll(f func(fd int) error) (time.Time, error) {
 // describeStart writes what was there before the events.
 func (s *measurement) describeStart() {
 	a := toWire(&s.events[0].attr)
-	y := &synth{proc: s.proc, w: s.w, attr: &a, ids: buildIDs{s.proc, map[fileKey][]byte{}}}
+	y := &synth{proc: s.proc, w: s.w, attr: &a, ids: newBuildIDs(s.proc)}
 	y.idIndex(s.events)
 	y.kernel(s.kernel)
 	if s.target.kind == ofSystem {
@@ -280,7 +283,9 @@ func (s *measurement) describeStart() {
 func (s *measurement) finish() error {
 	err := s.drainAll()
 	s.after = s.target.takeSnapshot()
-	s.after.keep(s.polled)
+	if s.step == StepPolling { // else nobody looked at the threads since the beginning, and those that ended would seem to have done nothing
+		s.after.keep(s.polled)
+	}
 	for _, c := range s.counters {
 		if c.err == nil {
 			c.read()
@@ -294,7 +299,7 @@ func (s *measurement) finish() error {
 		s.endCommand()
 	}
 	return errors.Join(err, s.closeFile(), s.save("threads-after.txt", s.after.write), s.saveCounters(),
-		s.save("environment.txt", s.env.write), s.saveKallsyms(), s.saveSymbols(), s.own())
+		s.save("environment.txt", s.env.write), s.unsaved, s.saveSymbols(), s.own())
 }
 
 // endCommand takes the status of a command that has ended; one that has not

@@ -92,6 +92,16 @@ func (p procfs) alive(tid int) bool {
 	return i >= 0 && len(b) > i+2 && b[i+2] != 'Z' && b[i+2] != 'X'
 }
 
+// running reports whether a process has a thread that has not ended. Its
+// leader may have: it then stays as a zombie until the others end.
+func (p procfs) running(pid int) bool {
+	if p.alive(pid) {
+		return true
+	}
+	tids, err := p.threads(pid)
+	return err == nil && slices.ContainsFunc(tids, p.alive)
+}
+
 // comm returns the name of a task.
 func (p procfs) comm(tid int) string { return p.line(tid, "comm") }
 
@@ -104,11 +114,18 @@ type mapping struct {
 	path            string
 }
 
-// maps lists the executable mappings of a process.
+// maps lists the executable mappings of a process. Those of one whose leader
+// has ended are told by its other threads.
 //
 // Layout: show_map_vma in the kernel's fs/proc/task_mmu.c.
 func (p procfs) maps(pid int) ([]mapping, error) {
 	b, err := os.ReadFile(p.path(pid, "maps"))
+	if err == nil && len(b) == 0 {
+		tids, _ := p.threads(pid) // those of a process that has ended are none
+		for i := 0; i < len(tids) && len(b) == 0; i++ {
+			b, _ = os.ReadFile(p.path(pid, "task", tids[i], "maps"))
+		}
+	}
 	var out []mapping
 	for line := range strings.Lines(string(b)) {
 		if m, ok := parseMap(line); ok {

@@ -71,10 +71,7 @@ func (s *measurement) saveKallsyms() error {
 	if s.kernel == nil {
 		return nil
 	}
-	if err := s.kernel.save(filepath.Join(s.res.Dir, "kallsyms.gz")); err != nil {
-		return &WriteError{"kallsyms.gz", err}
-	}
-	return nil
+	return s.save("kallsyms.gz", s.kernel.write)
 }
 
 // own gives the captures to the user who called sudo.

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"ctxan/parse/evidence"
 	"ctxan/parse/perfdata"
@@ -107,35 +110,54 @@ type keeper struct {
 }
 
 // keep copies the file that a process has mapped or, when that process is
-// gone, the one at the path. A file that can't be read is left out: its frames
-// are then unresolved, and the report says so.
+// gone, the one at the path, if that has the build-id which the mapped one had.
+// A file that can't be read is left out: its frames are then unresolved, and
+// the report says so.
 func (k *keeper) keep(s *measurement, path string, by mappedBy) error {
-	var f *os.File
-	if by.pid != 0 {
-		f = openMapped(s.proc, by.pid, &by.m)
-	}
-	if f == nil {
-		var err error
-		if f, err = os.Open(strings.TrimSuffix(path, " (deleted)")); err != nil {
-			return nil
-		}
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+	src, ok := within(patience, func() symbolSource { return s.symbolSource(path, by) }, symbolSource.close)
+	if !ok || src.f == nil {
 		return nil
 	}
-	id := elfBuildID(f)
-	if err := k.copy(f, strings.TrimSuffix(path, " (deleted)")); err != nil || len(id) < 2 {
+	defer src.close()
+	if err := k.copy(src.f, strings.TrimSuffix(path, " (deleted)")); err != nil || src.debug == nil {
 		return err
 	}
-	h := hex.EncodeToString(id)
-	debug := "/usr/lib/debug/.build-id/" + h[:2] + "/" + h[2:] + ".debug"
-	d, err := os.Open(debug)
-	if err != nil { // most files have none
-		return nil
+	return k.copy(src.debug, src.debug.Name())
+}
+
+// symbolSource is a file with symbols and its separate debug file; nil where
+// there is none.
+type symbolSource struct{ f, debug *os.File }
+
+func (x symbolSource) close() {
+	for _, f := range []*os.File{x.f, x.debug} {
+		if f != nil {
+			f.Close()
+		}
 	}
-	defer d.Close()
-	return k.copy(d, debug)
+}
+
+func (s *measurement) symbolSource(path string, by mappedBy) (x symbolSource) {
+	any := func(*unix.Stat_t) bool { return true }
+	if by.pid != 0 {
+		x.f = openMapped(s.proc, by.pid, &by.m)
+	}
+	gone := x.f == nil
+	if gone {
+		x.f = openRegular(strings.TrimSuffix(path, " (deleted)"), any)
+	}
+	if x.f == nil {
+		return x
+	}
+	id := elfBuildID(x.f)
+	if want := s.ids[path]; gone && len(want) > 0 && !bytes.Equal(want, id) {
+		x.close()
+		return symbolSource{}
+	}
+	if h := hex.EncodeToString(id); len(id) >= 2 { // most files have none
+		x.debug = openRegular("/usr/lib/debug/.build-id/"+h[:2]+"/"+h[2:]+".debug", any)
+	}
+	return x
 }
 
 // copy copies a file to the place below the folder that has its path.
@@ -161,5 +183,8 @@ func (k *keeper) copy(f *os.File, path string) error {
 	}
 	n, err := io.Copy(out, io.NewSectionReader(f, 0, st.Size()))
 	k.left -= n
-	return errors.Join(err, out.Close())
+	if err = errors.Join(err, out.Close()); err != nil {
+		_ = os.Remove(to) // half a file would be taken for a whole one; the error that counts is the one before
+	}
+	return err
 }

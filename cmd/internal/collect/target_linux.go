@@ -73,7 +73,7 @@ func (t *target) find(opt *Options) error {
 		t.kind, what, ids = ofThread, "thread", opt.TIDs
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		if !t.proc.alive(id) {
+		if !t.alive(id) {
 			return &TargetError{fmt.Sprintf("%s %d", what, id), errors.New("there is none of this id")}
 		}
 		if pid := t.proc.processOf(id); t.kind == ofProcess && pid != id {
@@ -97,7 +97,7 @@ func (t *target) openCgroup(dir string) error {
 			}
 		}
 	}
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0) // a FIFO would keep waiting
 	if err != nil {
 		return &TargetError{"cgroup " + dir, err}
 	}
@@ -174,7 +174,15 @@ func (t *target) ended() bool {
 	case ofSystem, ofCgroup:
 		return false
 	}
-	return !slices.ContainsFunc(t.ids, t.proc.alive)
+	return !slices.ContainsFunc(t.ids, t.alive)
+}
+
+// alive reports whether one of the target's ids has not ended.
+func (t *target) alive(id int) bool {
+	if t.kind == ofThread {
+		return t.proc.alive(id)
+	}
+	return t.proc.running(id)
 }
 
 func (t *target) close() error {

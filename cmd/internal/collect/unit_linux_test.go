@@ -345,3 +345,86 @@ func TestOpenMapped(t *testing.T) {
 		}
 	}
 }
+
+// TestFIFO does not wait for who writes into a FIFO that came to the place of a
+// mapped file, and does not take it for one.
+func TestFIFO(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "library")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		t.Fatal(err)
+	}
+	s := &measurement{proc: "/proc"}
+	m := mapping{path: name, inode: st.Ino, maj: unix.Major(st.Dev), min: unix.Minor(st.Dev)}
+	for what, by := range map[string]mappedBy{"no process has it": {}, "its process is gone": {1 << 30, m}, "a process has it": {os.Getpid(), m}} {
+		k := &keeper{dir: t.TempDir(), left: 1}
+		if _, ok := within(time.Minute/6, func() error { return k.keep(s, name, by) }, nil); !ok {
+			t.Fatalf("%s: waits", what)
+		}
+		if l, _ := os.ReadDir(k.dir); len(l) > 0 {
+			t.Errorf("%s: kept %v", what, l)
+		}
+	}
+}
+
+// TestNoCgroup refuses what is no folder, without waiting for it.
+func TestNoCgroup(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() error { _, err := newTarget(&Options{Cgroup: name}, "/proc"); return err }
+	if err, ok := within(time.Minute/6, open, nil); !ok || err == nil {
+		t.Errorf("it returned: %v, error %v", ok, err)
+	}
+}
+
+// TestKeepChecksBuildID does not keep the newer build that stands at the path
+// of one whose process is gone.
+func TestKeepChecksBuildID(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open("/bin/sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	id := elfBuildID(f)
+	if id == nil {
+		t.Skip("/bin/sh has no build-id")
+	}
+	for _, c := range []struct {
+		path string
+		id   []byte
+		want int
+	}{{"/bin/sh", id, 1}, {"/bin/sh", nil, 1}, {self, id, 0}, {"/bin/sh", []byte{1, 2, 3, 4}, 0}} {
+		k := &keeper{dir: t.TempDir(), left: maxSymbols}
+		if err := k.keep(&measurement{proc: "/proc", ids: map[string][]byte{c.path: c.id}}, c.path, mappedBy{}); err != nil {
+			t.Fatal(err)
+		}
+		if l, _ := os.ReadDir(k.dir); len(l) != c.want {
+			t.Errorf("%s with %x: kept %v", c.path, c.id, l)
+		}
+	}
+}
+
+// TestWithin gives up what takes too long, and closes it when it comes.
+func TestWithin(t *testing.T) {
+	if v, ok := within(time.Minute, func() int { return 3 }, nil); v != 3 || !ok {
+		t.Errorf("%d, %v", v, ok)
+	}
+	release, late := make(chan struct{}), make(chan int)
+	v, ok := within(time.Millisecond, func() int { <-release; return 4 }, func(n int) { late <- n })
+	if v != 0 || ok {
+		t.Errorf("%d, %v for what takes too long", v, ok)
+	}
+	close(release)
+	if n := <-late; n != 4 {
+		t.Errorf("late %d", n)
+	}
+}
