@@ -230,12 +230,18 @@ func TestNewFiles(t *testing.T) {
 			t.Errorf("%v: %v\n%s", other, err, out)
 		}
 	}()
-	go func() {
-		time.Sleep(700 * time.Millisecond)
-		_ = exec.Command(work, "pingthr", "2000").Run() // the capture has it, or the test fails
-	}()
 	time.Sleep(300 * time.Millisecond) // the kernel tells the later of two events first
+	ctx, stop := context.WithCancel(t.Context())
+	runs := make(chan struct{})
+	go func() {
+		defer close(runs)
+		for ctx.Err() == nil {
+			_ = exec.CommandContext(ctx, work, "pingthr", "2000").Run() // the capture has it, or the test fails
+		}
+	}()
 	set := read(t, filepath.Join(measured(t, Options{All: true, Duration: time.Second}).Dir, "perf.data"))
+	stop()
+	<-runs
 	<-ended
 	found := 0
 	for i := range set.Stacks {
