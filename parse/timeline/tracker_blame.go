@@ -9,7 +9,7 @@ import (
 
 // blamed is how long one task held up another.
 type blamed struct {
-	by uint32 // task.id; othersID: not known, or one of many
+	by uint32 // task.id
 	ns uint64
 }
 
@@ -38,16 +38,16 @@ func (t *Tracker) charge(x *task, from, to uint64, cpu int32) {
 	if c == nil || !t.opt.SystemWide || to <= from {
 		return
 	}
-	m, d := x.extra(), to-from
+	d := to - from
 	x.waits++
-	m.waited += d
-	if x.waits > wholeWaits && d < m.waited/longWait && x.waits%someWaits != 0 {
-		m.owed += d
+	x.waited += d
+	if x.waits > wholeWaits && d < x.waited/longWait && x.waits%someWaits != 0 {
+		x.owed += d
 		return
 	}
-	whole := d + m.owed // what is charged with this wait
+	m, whole := x.extra(), d+x.owed // what is charged with this wait
 	left := whole
-	m.owed = 0
+	x.owed = 0
 	end := to
 	for i := uint32(1); i <= numStints && i <= c.pos && end > from; i++ {
 		s := &c.stints[(c.pos-i)%numStints]
@@ -63,7 +63,7 @@ func (t *Tracker) charge(x *task, from, to uint64, cpu int32) {
 		end = min(end, start)
 	}
 	if end > from {
-		m.hold(othersID, left)
+		m.unknown += left
 	}
 	if d >= idleWorth {
 		m.idleNS += share(whole, t.idleElsewhere(cpu, from, to), d)
@@ -81,6 +81,10 @@ func share(all, some, d uint64) uint64 {
 // hold adds to what a task held up. When there are too many, the one with least
 // makes room and goes to the unknown.
 func (m *taskMore) hold(by uint32, ns uint64) {
+	if by == othersID {
+		m.unknown += ns
+		return
+	}
 	for i := range m.blame {
 		if b := &m.blame[i]; b.by == by {
 			b.ns += ns
@@ -90,7 +94,7 @@ func (m *taskMore) hold(by uint32, ns uint64) {
 			return
 		}
 	}
-	if len(m.blame) < evidence.MaxBlame-1 || by == othersID {
+	if len(m.blame) < evidence.MaxBlame-1 {
 		m.blame = append(m.blame, blamed{by, ns})
 		return
 	}
@@ -98,23 +102,22 @@ func (m *taskMore) hold(by uint32, ns uint64) {
 		*low, ns = blamed{by, ns}, low.ns
 		m.least = 0
 	}
-	m.hold(othersID, ns)
+	m.unknown += ns
 }
 
-// leastBlamed is who held up least, of those that are known. As sums only grow,
-// it stays so until its own does.
+// leastBlamed is who held up least. As sums only grow, it stays so until its
+// own does.
 func (m *taskMore) leastBlamed() *blamed {
-	if m.least > 0 {
-		return &m.blame[m.least-1]
-	}
-	low := -1
-	for i := range m.blame {
-		if b := &m.blame[i]; b.by != othersID && (low < 0 || b.ns < m.blame[low].ns) {
-			low = i
+	if m.least == 0 {
+		low := 0
+		for i := range m.blame {
+			if m.blame[i].ns < m.blame[low].ns {
+				low = i
+			}
 		}
+		m.least = uint32(low + 1)
 	}
-	m.least = uint32(low + 1)
-	return &m.blame[low]
+	return &m.blame[m.least-1]
 }
 
 // idleElsewhere is for how long within a time the CPU that was idle longest in
@@ -148,17 +151,17 @@ func (c *cpuState) idleIn(from, to uint64) uint64 {
 }
 
 // blameOf lists who held up a task, the longest first.
-func (t *Tracker) blameOf(m *taskMore) []evidence.Blame {
-	if m.owed > 0 {
-		m.hold(othersID, m.owed)
-		m.owed = 0
+func (t *Tracker) blameOf(x *task) []evidence.Blame {
+	m := x.more
+	out := make([]evidence.Blame, 0, len(m.blame)+1)
+	for _, b := range m.blame {
+		out = append(out, evidence.Blame{Task: t.taskOf(b.by), NS: b.ns})
 	}
-	if len(m.blame) == 0 {
+	if ns := m.unknown + x.owed; ns > 0 {
+		out = append(out, evidence.Blame{Task: t.taskOf(othersID), NS: ns})
+	}
+	if len(out) == 0 {
 		return nil
-	}
-	out := make([]evidence.Blame, len(m.blame))
-	for i, b := range m.blame {
-		out[i] = evidence.Blame{Task: t.taskOf(b.by), NS: b.ns}
 	}
 	slices.SortStableFunc(out, func(a, b evidence.Blame) int { return cmp.Compare(b.NS, a.NS) })
 	return out

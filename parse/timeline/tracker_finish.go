@@ -135,7 +135,7 @@ func (t *Tracker) taskOf(id uint32) evidence.Task {
 
 func (t *Tracker) stats(x *task) evidence.TaskStats {
 	s := evidence.TaskStats{Task: t.taskOf(x.id), Kernel: x.flags&flagKernel != 0,
-		ChainBreaks: uint64(x.breaks), MissedOuts: uint64(x.missed), FirstWaits: uint64(x.firstWaits), Ended: x.flags&flagExited != 0}
+		ChainBreaks: uint64(x.breaks), MissedOuts: uint64(x.missed), Ended: x.flags&flagExited != 0}
 	if t.opt.Lines {
 		s.Pos.Line = int(x.seenAt)
 	} else {
@@ -194,10 +194,14 @@ func (t *Tracker) durationsInto(x *task, s *evidence.TaskStats) {
 	some := func(v uint64, n uint32) evidence.Opt[uint64] { return evidence.Opt[uint64]{V: v, OK: n > 0} }
 	s.RunNS, s.DelayNS, s.PreemptNS = sum(s.Run), sum(s.Delay), sum(s.Preempt)
 	s.SleepNS = some(x.sleepNS, x.sleeps)
-	s.FirstWaitNS = some(x.firstWaitNS, x.firstWaits)
+	var m taskMore
+	if x.more != nil {
+		m = *x.more
+	}
+	s.FirstWaitNS, s.FirstWaits = some(m.firstWaitNS, m.firstWaits), uint64(m.firstWaits)
 	s.WaitNS = sum(s.OffCPU)
-	s.WaitNS.V += s.PreemptNS.V + x.otherWaitNS
-	s.WaitNS.OK = s.OffCPU != nil || s.Preempt != nil || x.otherWaits > 0
+	s.WaitNS.V += s.PreemptNS.V + m.otherWaitNS
+	s.WaitNS.OK = s.OffCPU != nil || s.Preempt != nil || m.otherWaits > 0
 	if s.Delay != nil {
 		s.MaxDelay = evidence.Some(evidence.Extreme{AtNS: x.worstAt, NS: x.worstNS, Instead: t.taskOf(x.instead)})
 	}

@@ -99,7 +99,7 @@ func (t *Tracker) moreInto(x *task, s *evidence.TaskStats) {
 	if m == nil {
 		return
 	}
-	s.Blame, s.IdleElsewhereNS = t.blameOf(m), m.idleNS
+	s.Blame, s.IdleElsewhereNS = t.blameOf(x), m.idleNS
 	s.Bursts, s.BurstSize = uint64(m.bursts), m.burstSize
 	if m.gap != nil {
 		s.Gap = m.gap.all()

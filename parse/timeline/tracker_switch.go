@@ -177,8 +177,9 @@ func (t *Tracker) endWait(x *task, at uint64, cpu int32) {
 		case x.outState != evidence.StateUnknown:
 			x.offCPU.add(wait)
 		default:
-			x.otherWaitNS += wait
-			x.otherWaits++
+			m := x.extra()
+			m.otherWaitNS += wait
+			m.otherWaits++
 		}
 		if s := t.samples.at(x.slot); s != nil {
 			s.offNS += wait
@@ -225,8 +226,9 @@ func (t *Tracker) endFirstWait(x *task, at uint64, cpu int32) {
 		return
 	}
 	if d, ok := t.span(x.wakeAt, at); ok && t.intact(x.wakeGen, x.wake.target, cpu) {
-		x.firstWaitNS += d
-		x.firstWaits++
+		m := x.extra()
+		m.firstWaitNS += d
+		m.firstWaits++
 	}
 }
 

@@ -17,7 +17,7 @@ func TestTaskSize(t *testing.T) {
 		at   uintptr
 	}{
 		{"wake", unsafe.Offsetof(x.wake)}, {"states", unsafe.Offsetof(x.states)}, {"run", unsafe.Offsetof(x.run)},
-		{"preempt", unsafe.Offsetof(x.preempt)}, {"sleepNS", unsafe.Offsetof(x.sleepNS)}, {"otherWaitNS", unsafe.Offsetof(x.otherWaitNS)},
+		{"preempt", unsafe.Offsetof(x.preempt)}, {"sleepNS", unsafe.Offsetof(x.sleepNS)}, {"samples", unsafe.Offsetof(x.samples)},
 		{"the end", unsafe.Sizeof(x)},
 	} {
 		if f.at%64 != 0 {

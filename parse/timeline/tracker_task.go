@@ -71,30 +71,32 @@ type task struct {
 	wakers  []waker
 	index   *wakerIndex
 
-	otherWaitNS uint64 // waits after a switch-out of unknown state
-	firstWaitNS uint64
-	samples     uint64 // switches by a software event
-	seenAt      int64  // Event.Off of the first event about it
-	otherWaits  uint32
-	firstWaits  uint32
-	migrations  uint32
-	breaks      uint32    // switch-outs whose switch-in was missed
-	missed      uint32    // switch-outs that were missed
-	waits       uint32    // for a CPU
-	more        *taskMore // nil until there is something in it
+	samples    uint64 // switches by a software event
+	seenAt     int64  // Event.Off of the first event about it
+	migrations uint32
+	breaks     uint32    // switch-outs whose switch-in was missed
+	missed     uint32    // switch-outs that were missed
+	waits      uint32    // for a CPU
+	waited     uint64    // in all of them, ns
+	owed       uint64    // of it, not charged yet
+	more       *taskMore // nil until there is something in it
+	_          uint64
 }
 
 // taskMore is what few switches have to do with.
 type taskMore struct {
-	gap        *durations // from a voluntary switch-out to the next switch-out
-	preemptors []preemptor
-	bursts     uint32
-	least      uint32 // index+1 into blame of who held up least; 0: to be looked for
-	waited     uint64 // for a CPU, ns
-	owed       uint64 // of it, not charged yet
-	burstSize  uint64
-	blame      []blamed
-	idleNS     uint64 // of the waits for a CPU, while another was idle
+	gap         *durations // from a voluntary switch-out to the next switch-out
+	preemptors  []preemptor
+	bursts      uint32
+	least       uint32 // index+1 into blame of who held up least; 0: to be looked for
+	burstSize   uint64
+	blame       []blamed
+	unknown     uint64 // ns that it is not known who held it up for, or one of many did
+	idleNS      uint64 // of the waits for a CPU, while another was idle
+	otherWaitNS uint64 // waits after a switch-out of unknown state
+	firstWaitNS uint64 // waits before which no switch-out was seen
+	otherWaits  uint32
+	firstWaits  uint32
 }
 
 // extra returns the further evidence of a task, making it if need be.

@@ -1,6 +1,10 @@
 package timeline
 
-import "ctxan/parse/evidence"
+import (
+	"math/bits"
+
+	"ctxan/parse/evidence"
+)
 
 // waker counts the wakeups of a task by one other.
 type waker struct {
@@ -34,23 +38,42 @@ func (k wakerKey) irq() bool  { return k&1 != 0 }
 // are not counted by waker then. What is counted was seen.
 const maxWakerSlots = 2 * evidence.MaxWakers
 
-// wakerIndex has the keys of a task's wakers together, for those with more than
-// a few.
+// wakerIndex finds the wakers of a task that has more than a few: a byte of the
+// hash of each key, 8 of them compared at once.
 type wakerIndex struct {
-	keys [maxWakerSlots]wakerKey
+	tags [maxWakerSlots / 8]uint64
 	hand uint32
 }
 
 // fewWakers are found without an index.
 const fewWakers = 4
 
+const (
+	eachByte  = 0x0101010101010101
+	eachUpper = 0x8080808080808080 // the upper bit of each byte
+)
+
+// tag is a byte of the hash of a key.
+func (k wakerKey) tag() uint64 { return uint64(uint32(k) * 0x9e3779b1 >> 24) } // Fibonacci hashing
+
+// set notes the key of the waker at a place.
+func (ix *wakerIndex) set(i int, k wakerKey) {
+	shift := uint(i%8) * 8
+	w := &ix.tags[i/8]
+	*w = *w&^(0xff<<shift) | k.tag()<<shift
+}
+
 // wakerSlot returns the index of a waker among those of x; none when it has no
 // place.
 func (x *task) wakerSlot(key wakerKey) (slot int, ok bool) {
 	if ix := x.index; ix != nil {
-		for i, k := range ix.keys[:len(x.wakers)&(2*maxWakerSlots-1)] {
-			if k == key {
-				return i, true
+		tag := key.tag() * eachByte
+		for w, tags := range &ix.tags {
+			v := tags ^ tag // the bytes that are 0 now, and few others, are marked below
+			for m := (v - eachByte) &^ v & eachUpper; m != 0; m &= m - 1 {
+				if i := w*8 + bits.TrailingZeros64(m)/8; i < len(x.wakers) && x.wakers[i].key == key {
+					return i, true
+				}
 			}
 		}
 		return x.newWaker(key)
@@ -78,22 +101,22 @@ func (x *task) newWaker(key wakerKey) (slot int, ok bool) {
 		return 0, false
 	}
 	x.wakers[i] = waker{key: key}
-	x.index.keys[i] = key
+	x.index.set(i, key)
 	return i, true
 }
 
-// indexWaker notes the key of a waker that is new at a place, and of all when
-// they become more than a few.
+// indexWaker notes the waker that is new at a place, and all when they become
+// more than a few.
 func (x *task) indexWaker(n int) {
 	switch {
 	case n < fewWakers:
 	case n == fewWakers:
 		x.index = new(wakerIndex)
 		for i := range x.wakers {
-			x.index.keys[i] = x.wakers[i].key
+			x.index.set(i, x.wakers[i].key)
 		}
 	default:
-		x.index.keys[n] = x.wakers[n].key
+		x.index.set(n, x.wakers[n].key)
 	}
 }
 
