@@ -52,7 +52,8 @@ type Order struct {
 	undone int // rounds given and not merged yet
 	asked  []*cursor
 	free   []*chunk
-	made   int // chunks in existence
+	made   int     // chunks in existence
+	arena  []chunk // those beyond fewChunks
 	most   int
 	closed bool
 	err    error
@@ -152,8 +153,7 @@ func (o *Order) chunk() *chunk {
 			return c
 		}
 		if o.made < o.most {
-			o.made++
-			c := &chunk{}
+			c := o.newChunk()
 			c.refs.Store(1)
 			return c
 		}
@@ -162,6 +162,22 @@ func (o *Order) chunk() *chunk {
 		}
 		o.serveOrWait()
 	}
+}
+
+// fewChunks are made one by one: 2 MiB, enough for most files. What is beyond
+// is made at once.
+const fewChunks = 32
+
+func (o *Order) newChunk() *chunk {
+	o.made++
+	if o.made <= fewChunks {
+		return &chunk{}
+	}
+	if o.arena == nil {
+		o.arena = make([]chunk, o.most-fewChunks)
+		adviseHuge(o.arena)
+	}
+	return &o.arena[o.made-fewChunks-1]
 }
 
 // drop lets go of a chunk.
@@ -209,7 +225,7 @@ func (o *Order) finish() {
 // would let as much again be allocated before it looked.
 func (o *Order) letGo() {
 	many := o.made >= o.most/2
-	o.free, o.rounds, o.asked, o.in.open, o.m = nil, nil, nil, nil, merger{stats: o.m.stats}
+	o.free, o.arena, o.rounds, o.asked, o.in.open, o.m = nil, nil, nil, nil, nil, merger{stats: o.m.stats}
 	if many {
 		runtime.GC()
 	}
