@@ -214,6 +214,22 @@ func TestOldGraph(t *testing.T) {
 	}
 }
 
+// TestOverShare drops a row of more than there is, and says so.
+func TestOverShare(t *testing.T) {
+	const head = "# Overhead  Command  Shared Object  Symbol\n#\n"
+	for row, want := range map[string]int{
+		"   143.90%  app  [kernel.kallsyms]  [k] schedule\n":  1,
+		" 18446744073709551615.00%  app  app  [.] main\n":     1,
+		"   100.00%  app  [kernel.kallsyms]  [k] schedule\n":  0,
+		"   It was 120% faster, they said, and 12% in main\n": 0,
+	} {
+		set := read(t, head+"    40.00%  app  app  [.] main\n"+row)
+		if got := set.Sources[0].DroppedTotal; got != want {
+			t.Errorf("%q: %d lines dropped, want %d", row, got, want)
+		}
+	}
+}
+
 func TestTarget(t *testing.T) {
 	for command, want := range map[string]evidence.Target{
 		"/usr/bin/perf record -e context-switches -a -g -o x -- perf bench sched pipe": {Kind: evidence.TargetSystem},

@@ -112,7 +112,7 @@ func parseValue(s string) (v float64, unit byte, ok bool) {
 		return 0, 0, false
 	}
 	v, ok = decimal(s)
-	return v, unit, ok && (unit == 'n' || v <= 100.01)
+	return v, unit, ok && (unit == 'n' || v <= maxShare)
 }
 
 // folded reads "21.73% a;b;c", which starts further left than a row.

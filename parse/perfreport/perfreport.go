@@ -185,6 +185,8 @@ func (r *reader) body(text string, line int, last bool) {
 		r.b.Source().Loss.Truncated = true
 	case lineTooMany:
 		r.b.Drop(line, errTooMany)
+	case lineShare:
+		r.b.Drop(line, errShare)
 	}
 }
 

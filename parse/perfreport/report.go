@@ -1,6 +1,7 @@
 package perfreport
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 // maxRows bounds the rows of one report.
 const maxRows = 200_000
+
+var errShare = errors.New("a share of more than 100 %")
 
 var errTooMany = fmt.Errorf("more than %d rows in a report, or %d frames in its call graphs", maxRows, maxProfileFrames)
 
@@ -60,6 +63,7 @@ const (
 	lineTaken
 	lineCut // a row that the end of the text cuts
 	lineTooMany
+	lineShare // a row with more than there is
 )
 
 // line takes a row or a line of a call graph.
@@ -72,7 +76,11 @@ func (p *report) line(text string, no int, last bool, intern func(string) string
 		ok = false // the value above a flat chain
 	}
 	if !ok {
-		return p.graphLine(text, intern)
+		kind := p.graphLine(text, intern)
+		if kind == lineOther && overshares(text) {
+			return lineShare
+		}
+		return kind
 	}
 	if len(p.rows) >= maxRows {
 		return lineTooMany
@@ -82,6 +90,14 @@ func (p *report) line(text string, no int, last bool, intern func(string) string
 		return lineCut
 	}
 	return lineTaken
+}
+
+// overshares reports whether a line begins with a share of more than 100 %.
+func overshares(line string) bool {
+	first, _, _ := strings.Cut(strings.TrimLeft(line, " \t+-"), " ")
+	share, ok := strings.CutSuffix(first, "%")
+	v, isNumber := decimal(share)
+	return ok && isNumber && v > maxShare
 }
 
 func (p *report) graphLine(text string, intern func(string) string) int {

@@ -84,6 +84,9 @@ func (c *cells) percentages(line string) (int, bool) {
 	return end, true
 }
 
+// maxShare is the largest percentage, with what rounding adds.
+const maxShare = 100.01
+
 // percentage reads "99.83%" and returns how long it is; 0 when it is not there.
 func percentage(s string) (float64, int) {
 	i := 0
@@ -94,7 +97,7 @@ func percentage(s string) (float64, int) {
 		return 0, 0
 	}
 	v, ok := decimal(s[:i])
-	if !ok || v > 100.01 {
+	if !ok || v > maxShare {
 		return 0, 0
 	}
 	return v, i + 1
@@ -266,7 +269,7 @@ func (t *table) cutSep(line string) (cells, bool) {
 		switch r := t.cols[i].role; {
 		case r.percent():
 			v, ok := decimal(strings.TrimSuffix(w, "%"))
-			if !ok || v > 100.01 {
+			if !ok || v > maxShare {
 				return c, false
 			}
 			c.pcts = append(c.pcts, v)

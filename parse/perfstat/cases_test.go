@@ -320,6 +320,16 @@ hello 12 cycles of rain
 block 2 ['x'] command elapsed 1
 context-switches 1000
 `},
+	{"a count below zero", `
+ Performance counter stats for 'x':
+               100      cpu-migrations
+                -5      context-switches          #    0.047 M/sec
+       1.000000000 seconds time elapsed
+`, `
+block 2 ['x'] command elapsed 1
+cpu-migrations 100
+dropped 4
+`},
 	{"cut in the event, inside other text", `
  Performance counter stats for 'x':
                100      cpu-migrations

@@ -326,7 +326,7 @@ func startsValue(s string) bool {
 	if strings.HasPrefix(s, "<not") {
 		return true
 	}
-	s = strings.TrimLeft(s, ".,'")
+	s = strings.TrimLeft(s, ".,'-") // no count is negative, but a damaged one may be
 	return s != "" && isDigit(s[0]) && strings.IndexByte(s, ':') < 0
 }
 
