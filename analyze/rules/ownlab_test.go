@@ -19,9 +19,9 @@ var ownRuns = []struct {
 	files []string
 	right int
 }{
-	{"all", []string{"perf-stat.txt", "pidstat.txt", "switch.data", "switch-a.data"}, 26},
-	{"switch.data", []string{"switch.data"}, 22},
-	{"perf-stat and pidstat", []string{"perf-stat.txt", "pidstat.txt"}, 2},
+	{"all", []string{"perf-stat.txt", "pidstat.txt", "switch.data", "switch-a.data"}, 28},
+	{"switch.data", []string{"switch.data"}, 21},
+	{"perf-stat and pidstat", []string{"perf-stat.txt", "pidstat.txt"}, 5},
 }
 
 func TestOwnLab(t *testing.T) {

@@ -225,8 +225,8 @@ func sentences(f *analyze.Finding) []string {
 func checkWords(t *testing.T, f *analyze.Finding) {
 	t.Helper()
 	for _, l := range sentences(f) {
-		for _, bad := range []string{"called from", "are wait for", "1 threads", "within 1", "within 2", "within 3", "within 4"} {
-			if strings.Contains(l, bad) {
+		for _, bad := range []string{"called from", "are wait for", " 1 threads", "within 1", "within 2", "within 3", "within 4"} {
+			if strings.Contains(" "+l, bad) {
 				t.Errorf("%s: %q in %q", f.ID, bad, l)
 			}
 		}
