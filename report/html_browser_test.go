@@ -194,7 +194,7 @@ func browserPages(t *testing.T) map[string]string {
 	out := map[string]string{
 		"reference": setHTML(t, drawn(reference(), "io_mgr_0")), "counters": setHTML(t, counters()), "machine": setHTML(t, machine()), "empty": setHTML(t, empty()),
 		"reference-zh": setChinese(t, drawn(reference(), "io_mgr_0")),
-		"crowd": setHTML(t, drawn(crowd(), "worker")), "long": setHTML(t, drawn(hostile(long), long)), "escapes": setHTML(t, drawn(hostile("\x1b]0;\u202e<script>\xff"), "\x1b]0;\u202e<script>\xff")),
+		"crowd":        setHTML(t, drawn(crowd(), "worker")), "long": setHTML(t, drawn(hostile(long), long)), "escapes": setHTML(t, drawn(hostile("\x1b]0;\u202e<script>\xff"), "\x1b]0;\u202e<script>\xff")),
 	}
 	for name, r := range captures(t) {
 		out[name] = setHTML(t, r)
