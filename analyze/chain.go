@@ -105,7 +105,11 @@ func (c *caseBuild) macroClaim() Text {
 	if f, ok := m.Figure(FigBetween); ok {
 		add(Textf("One switch every %s of CPU.", f.Text()))
 	} else if f, ok := m.Figure(FigRate); ok {
-		add(Textf("%s switches/s; the CPU time is not known.", f.Text()))
+		if _, used := m.Figure(FigCPUs); used {
+			add(Textf("%s switches/s.", f.Text()))
+		} else {
+			add(Textf("%s switches/s; the CPU time is not known.", f.Text()))
+		}
 	}
 	if f, ok := m.Figure(FigIPC); ok {
 		add(Textf("IPC %s%s.", f.Text(), ipcClause(f.Value.V)))

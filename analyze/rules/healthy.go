@@ -136,6 +136,9 @@ const cheapCPUs = 0.01
 // cheap reports whether the switches cannot cost much: the grade is healthy,
 // or there are so few that even cold caches do not make them dear.
 func cheap(f *analyze.Facts) bool {
+	if one, ok := f.Macro.Value(analyze.FigRate).Get(); ok && one == 0 && f.Layer2.SwitchesPerS.V*costliest(f)/1e6 >= cheapCPUs {
+		return false // a counter of 0 beside threads that switch is not to be believed
+	}
 	if r, ok := switchRate(f); ok && r*costliest(f)/1e6 < cheapCPUs {
 		return true
 	}

@@ -153,6 +153,9 @@ func (c *lockCase) byCrowd(f *analyze.Facts) *lockCase {
 		c.g.fit(fmt.Sprintf("%s of the switches wait in a futex or semaphore", percent(c.w.share)))
 	} else {
 		c.share = share
+		if v, ok := f.Layer2.VoluntaryShare.Get(); ok { // each wakeup ends a wait: an involuntary switch needs none
+			c.share *= v
+		}
 	}
 	c.g.fit(fmt.Sprintf("%d threads wake each other, each several", n))
 	c.g.fit("nobody has one partner")

@@ -72,6 +72,7 @@ func herdOf(f *analyze.Facts) *herd {
 	if h.share < partShare || float64(h.threads) < h.size/2 || f.Subject.Kind == analyze.SubjectMachine || waitsFor(f.Blocking, ofID("barrier")).share >= traceShare {
 		return nil
 	}
+	h.size = min(h.size, float64(h.threads)) // others may be woken with them
 	return h
 }
 

@@ -44,7 +44,7 @@ func TestLiteralHead(t *testing.T) {
 	if n == 0 {
 		t.Error("no expression has a head")
 	}
-	for p, want := range map[string]string{"ab|cd": "", "ab(c|d)": "ab", "abc?": "ab", "abc+": "abc", "abc{2}": "ab", `a\.b`: "a", "": "", "abc": "abc", "(a)|b": ""} {
+	for p, want := range map[string]string{"ab|cd": "", "ab(c|d)": "ab", "abc?": "ab", "abc+": "abc", "abc{2}": "ab", `a\.b`: "a", "": "", "abc": "abc", "(a)|b": "", `\(a|b`: "", `a\|b`: "a"} {
 		if got := literalHead(p); got != want {
 			t.Errorf("%q: head %q, want %q", p, got, want)
 		}

@@ -58,8 +58,10 @@ func newRegexRow(p string, r *row) regexRow {
 func literalHead(p string) string {
 	const special = `\.+*?()|[]{}^$`
 	depth := 0
-	for i := range len(p) { // one of several expressions has no head
+	for i := 0; i < len(p); i++ { // one of several expressions has no head
 		switch p[i] {
+		case '\\':
+			i++
 		case '(':
 			depth++
 		case ')':

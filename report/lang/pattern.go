@@ -73,6 +73,9 @@ func (p *pattern) match(s string) ([]string, bool) {
 		s = s[i+len(piece):]
 	}
 	args = append(args, s)
+	if p.pieces[0] == "" && strings.Contains(args[0], ": ") {
+		return nil, false // the text before the colon is of another format, around this one
+	}
 	for i, a := range args {
 		if p.kinds[i] == "d" && !number(a) {
 			return nil, false

@@ -7,7 +7,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "${LAB_INSIDE:-}" = "" ]; then
-	exec env -i LAB_INSIDE=1 PATH="$PATH" HOME=/opt/demo GOCACHE="${GOCACHE:-/tmp/lab-go}" \
+	exec env -i LAB_INSIDE=1 LAB_PRIVATE="${LAB_PRIVATE:-}" PATH="$PATH" HOME=/opt/demo GOCACHE="${GOCACHE:-/tmp/lab-go}" \
 		RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" LC_ALL=C \
 		unshare --uts bash -c 'hostname demo; exec bash "$@"' - "$0" "$@"
 fi
@@ -40,10 +40,10 @@ child() { pgrep -P "$1" | head -1; }
 # between LO V HI: V, within bounds.
 between() { awk -v lo="$1" -v v="$2" -v hi="$3" 'BEGIN { print (v < lo ? lo : (v > hi ? hi : v)) }'; }
 
-# private FILE: whether a recording names what is not of the demonstration.
+# private FILE: whether a recording names somebody's folder, or what LAB_PRIVATE matches.
 private() {
 	{ perf script -i "$1" --show-mmap-events --show-task-events -F comm,event,trace 2> /dev/null; perf script -i "$1" --header-only; } |
-		grep -qE "/(work|root|home)/|${LAB_PRIVATE:-process_api}"
+		grep -qE "/(root|home)/${LAB_PRIVATE:+|$LAB_PRIVATE}"
 }
 
 # take FILE MS ARG...: records for so long, until nothing private is in the file.
@@ -75,7 +75,13 @@ record() {
 	echo "$1: $rate switches/s, $(du -sb "$dir" | cut -f1) bytes"
 }
 
-stop() { kill -CONT "$@" 2> /dev/null; for p in "$@"; do kill -KILL -- "-$p" 2> /dev/null || kill -KILL "$p" 2> /dev/null; done; }
+stop() {
+	local p
+	kill -CONT "$@" 2> /dev/null
+	for p in "$@"; do 
+		kill -KILL -- "-$p" 2> /dev/null || kill -KILL "$p" 2> /dev/null
+	done
+}
 
 # plain CASE COMMAND: the process that the command starts.
 plain() {
@@ -121,7 +127,7 @@ frozen-group() {
 	echo THAWED > $g/freezer.state
 	stop "$p"
 	sleep 0.2
-	rmdir $g
+	rmdir $g || exit 1 # somebody is still in it
 }
 traced-strace() { alone=1; of_child "$FUNCNAME" strace -f -o /dev/null /usr/bin/python3 -S -c 'import os
 while True: os.stat("/opt/demo/lab"); sum(range(500))'; }

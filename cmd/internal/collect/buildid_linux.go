@@ -88,19 +88,25 @@ func (ids *buildIDs) of(pid int, m *mapping) []byte {
 	if id, ok := ids.seen[key]; ok || ids.dead[key.device] {
 		return id
 	}
-	id, ok := within(patience, func() []byte {
+	type answer struct {
+		id     []byte
+		opened bool
+	}
+	a, ok := within(patience, func() answer {
 		f := openMapped(ids.proc, pid, m)
 		if f == nil {
-			return nil
+			return answer{}
 		}
 		defer f.Close()
-		return elfBuildID(f)
+		return answer{elfBuildID(f), true}
 	}, nil)
 	if !ok {
 		ids.dead[key.device] = true
 	}
-	ids.seen[key] = id
-	return id
+	if a.opened { // else the process may just have ended: the next may be asked
+		ids.seen[key] = a.id
+	}
+	return a.id
 }
 
 // within returns what f returns, or false when that takes longer than d. What

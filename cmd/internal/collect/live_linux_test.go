@@ -223,13 +223,11 @@ func TestNewFiles(t *testing.T) {
 	defer f.Close()
 	want := hex.EncodeToString(elfBuildID(f))
 	other := exec.Command("perf", "record", "-a", "--buildid-all", "-e", "sched:sched_process_exec", "-o", filepath.Join(t.TempDir(), "perf.data"), "--", "sleep", "1.5")
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if out, err := other.CombinedOutput(); err != nil {
-			t.Errorf("%v: %v\n%s", other, err, out)
-		}
-	}()
+	var said bytes.Buffer
+	other.Stdout, other.Stderr = &said, &said
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
 	time.Sleep(300 * time.Millisecond) // the kernel tells the later of two events first
 	ctx, stop := context.WithCancel(t.Context())
 	runs := make(chan struct{})
@@ -242,7 +240,9 @@ func TestNewFiles(t *testing.T) {
 	set := read(t, filepath.Join(measured(t, Options{All: true, Duration: time.Second}).Dir, "perf.data"))
 	stop()
 	<-runs
-	<-ended
+	if err := other.Wait(); err != nil {
+		t.Errorf("%v: %v\n%s", other, err, &said)
+	}
 	found := 0
 	for i := range set.Stacks {
 		for _, fr := range set.Stacks[i].Frames {

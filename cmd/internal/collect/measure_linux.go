@@ -63,9 +63,8 @@ type measurement struct {
 // Run measures until the duration is over, the target has ended, or ctx is
 // done, and returns what was captured. The end by ctx is no error: the capture
 // is whole. A *WriteError comes with the result of what could be written.
-func Run(ctx context.Context, opt Options) (*Result, error) {
+func Run(ctx context.Context, opt Options) (_ *Result, err error) {
 	s := &measurement{opt: &opt, o: &opener{deny: opt.hooks.deny}, proc: procfs(cmp.Or(opt.hooks.proc, "/proc")), every: 1, res: &Result{Unstacked: opt.NoStacks}}
-	var err error
 	if s.cpus, err = onlineCPUs(); err != nil {
 		return nil, err
 	}
