@@ -80,7 +80,7 @@ func calm(f *analyze.Facts, g *ground, why string) {
 		g.differs |= counters
 		g.oppose(text("with cold caches the switches would take %s of a CPU or more", percent(costShare)))
 	}
-	if g.layers() == 1 && !switchWaits(f) && !(l == threads && f.Layer2.VoluntaryShare.V >= mainShare) {
+	if g.layers() <= 1 && !switchWaits(f) && !(l == threads && f.Layer2.VoluntaryShare.V >= mainShare) {
 		g.atMost(analyze.ConfidenceLow, "the rate alone: "+why)
 	} else if g.agrees&stacks == 0 {
 		g.atMost(analyze.ConfidenceMedium, "few switches, and they are voluntary; what they wait for is not in the input")

@@ -19,8 +19,8 @@ var ownRuns = []struct {
 	files []string
 	right int
 }{
-	{"all", []string{"perf-stat.txt", "pidstat.txt", "switch.data", "switch-a.data"}, 28},
-	{"switch.data", []string{"switch.data"}, 21},
+	{"all", []string{"perf-stat.txt", "pidstat.txt", "switch.data", "switch-a.data"}, 32},
+	{"switch.data", []string{"switch.data"}, 24},
 	{"perf-stat and pidstat", []string{"perf-stat.txt", "pidstat.txt"}, 5},
 }
 

@@ -88,8 +88,8 @@ func sleepersByStacks(f *analyze.Facts) *sleepCase {
 		c.g.agree(threads, "timers wake them")
 	}
 	c.g.compare(f)
-	if rate, ok := switchRate(f); ok && rate < healthyPerS(f) && !f.Macro.Value(analyze.FigPerActive).OK {
-		c.g.atMost(analyze.ConfidenceLow, fmt.Sprintf("%s may be a loop on a schedule as well, and the CPU time that tells whether they are few is not in the input", quantity.PerS(rate)))
+	if n := c.ws[0].perS; n <= usualLoopPerS && !f.Macro.Value(analyze.FigPerActive).OK {
+		c.g.atMost(analyze.ConfidenceLow, fmt.Sprintf("%s in a thread may be a loop on a schedule as well, and the CPU time that tells whether it works is not in the input", quantity.PerS(n)))
 	}
 	return c
 }

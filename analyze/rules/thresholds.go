@@ -22,6 +22,11 @@ const (
 	// tick. Kernel: CONFIG_HZ=250 on most distributions, one tick is 4 ms.
 	minPollPerS = 250
 
+	// usualLoopPerS: loops that work on a schedule (control, media, games) sleep
+	// until their next turn up to so often. Practice: 1 kHz, and what a second of
+	// measurement is off.
+	usualLoopPerS = 1_100
+
 	// polledSleep and polledPerS: the longer sleep that an advice offers, and
 	// what it bounds the rate at. Practice: 10 ms is imperceptible to people and
 	// rest enough for a core.
