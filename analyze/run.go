@@ -306,7 +306,7 @@ func (fd *Finding) Conditional() []Advice {
 	if len(fd.Advice) == 0 || len(fd.Next) == 0 {
 		return fd.Advice
 	}
-	out := []Advice{{Do: Textf("Settle the cause first: %s shows %s.", Code(fd.Next[0].Line), fd.Next[0].Why)}}
+	out := []Advice{{Do: Textf("Settle the cause first: %s (%s).", Code(fd.Next[0].Line), fd.Next[0].Why)}}
 	for _, a := range fd.Advice {
 		a.Do, a.Sketch, a.Lang = Textf("If it is %s: %s", fd.ID, a.Do), "", ""
 		out = append(out, a)

@@ -48,7 +48,7 @@ func (c *caseBuild) often() Text {
 	m := &c.facts.Macro
 	rate, ok := m.Value(FigRate).Get()
 	switch {
-	case m.Grade.Rank() >= GradeElevated.Rank():
+	case m.Grade.Rank() >= GradeElevated.Rank() && m.ImpactWord != "negligible":
 		return Textf("switches often enough to look into")
 	case ok:
 		return Textf("switches %s times a second", quantity.Whole(rate))
