@@ -259,7 +259,7 @@ func (m *matcher) find(symbol string, keys func(string) []string) *row {
 	r = m.search(keys(symbol))
 	m.mu.Lock()
 	if len(m.cache) < maxCached {
-		m.cache[strings.Clone(symbol)] = r
+		m.cache[symbol] = r // not a copy: equal strings in one place are compared at once
 	}
 	m.mu.Unlock()
 	return r
