@@ -2,7 +2,6 @@ package signature
 
 import (
 	"bufio"
-	"compress/gzip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -152,18 +151,10 @@ func TestKallsyms(t *testing.T) {
 // entries of system calls as sys:name too.
 func readKallsyms(t *testing.T) map[string]bool {
 	t.Helper()
-	f, err := os.Open(filepath.Join(shared.Dir(t), "fixtures", "kallsyms-6.18.gz"))
-	if err != nil {
-		t.Skip(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := shared.Gunzip(t, filepath.Join(shared.Dir(t), "fixtures", "kallsyms-6.18.gz"))
 	names := map[string]bool{}
-	for sc := bufio.NewScanner(z); sc.Scan(); {
-		if f := strings.Fields(sc.Text()); len(f) >= 3 && strings.ContainsAny(f[1], "tTwW") {
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 3 && strings.ContainsAny(f[1], "tTwW") {
 			for _, k := range kernelKeys(f[2]) {
 				names[k] = true
 			}

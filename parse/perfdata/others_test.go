@@ -109,4 +109,8 @@ func TestManyProcesses(t *testing.T) {
 	if len(s.byPID) > maxSpaces || s.over == 0 || len(s.crowd.maps.list) > 0 {
 		t.Errorf("%d spaces, %d mappings left out, %d mappings of the others", len(s.byPID), s.over, len(s.crowd.maps.list))
 	}
+	before := s.over
+	if s.fork(1, maxSpaces+1000, maxSpaces+1000); s.over != before+1 { // the one mapping of process 1
+		t.Errorf("%d mappings left out with a child's, %d before", s.over, before)
+	}
 }

@@ -282,6 +282,9 @@ func (s *spaces) fork(parent, pid, tid int32) {
 	if old := s.byPID[pid]; old != nil {
 		s.drop(old)
 	} else if len(s.byPID) >= maxSpaces {
+		if p := s.byPID[parent]; p != nil {
+			s.over += len(p.maps.list)
+		}
 		return
 	}
 	sp := &space{pid: pid, threads: 1, born: true}

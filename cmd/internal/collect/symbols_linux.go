@@ -138,13 +138,13 @@ func (x symbolSource) close() {
 }
 
 func (s *measurement) symbolSource(path string, by mappedBy) (x symbolSource) {
-	any := func(*unix.Stat_t) bool { return true }
+	whatever := func(*unix.Stat_t) bool { return true }
 	if by.pid != 0 {
 		x.f = openMapped(s.proc, by.pid, &by.m)
 	}
 	gone := x.f == nil
 	if gone {
-		x.f = openRegular(strings.TrimSuffix(path, " (deleted)"), any)
+		x.f = openRegular(strings.TrimSuffix(path, " (deleted)"), whatever)
 	}
 	if x.f == nil {
 		return x
@@ -155,7 +155,7 @@ func (s *measurement) symbolSource(path string, by mappedBy) (x symbolSource) {
 		return symbolSource{}
 	}
 	if h := hex.EncodeToString(id); len(id) >= 2 { // most files have none
-		x.debug = openRegular("/usr/lib/debug/.build-id/"+h[:2]+"/"+h[2:]+".debug", any)
+		x.debug = openRegular("/usr/lib/debug/.build-id/"+h[:2]+"/"+h[2:]+".debug", whatever)
 	}
 	return x
 }
