@@ -382,7 +382,7 @@ func (c *caseBuild) stacksTitle() Text {
 	switch {
 	case len(c.facts.Blocking) > 0 && c.facts.Blocking[0].Share >= 0.5:
 		return Textf("Most of them wait: %s", c.facts.Blocking[0].Reason.Label)
-	case c.mainTriggerRow() >= 0 && (len(c.facts.Blocking) == 0 || c.triggerShare() > c.facts.Blocking[0].Share):
+	case c.mainTriggerRow() >= 0 && (len(c.facts.Blocking) == 0 || c.triggerShare() >= 0.5):
 		return Textf("Most of them are preempted: %s", Trigger(c.mainTriggerRow()).Label())
 	case len(c.facts.Blocking) > 0:
 		return Textf("They wait for several things, most often: %s", c.facts.Blocking[0].Reason.Label)
